@@ -133,6 +133,12 @@ package struct TrialWorld {
     run(until: now)
   }
 
+  /// The owner measures the room in which the phone is. Nothing is measured without a link.
+  mutating func measureRoom() {
+    tell(.roomAsked(.measure))
+    pass(.seconds(21))
+  }
+
   package mutating func pass(_ duration: Duration) { run(until: now + duration) }
 
   /// Where the hand is that turns the bolt: at the thumb-turn, or at the key.
@@ -297,7 +303,7 @@ package struct TrialWorld {
     let time = HomeTime(boot: "trial", instant: now, unixSeconds: now.seconds)
     for effect in policy.handle(event, at: time, using: &random) {
       switch effect {
-      case .store, .readOffer, .writeAgain, .stopAsking, .answerWord, .answerErrand: break
+      case .store, .readOffer, .writeAgain, .stopAsking, .answerWord, .answerErrand, .answerRoom: break
       case .readSignal:
         let reading = link.flatMap { radio.rssi(of: $0, at: Self.phone) }.map(Int.init)
         pending.append((now + .milliseconds(5), .signalRead(reading)))

@@ -49,6 +49,8 @@ package enum Trial: String, Sendable, CaseIterable {
   /// The policy's parameters.
   nonisolated(unsafe) package static var configuration = HomeConfiguration()
   nonisolated(unsafe) package static var isTracing = false
+  /// How many of the rooms farthest from the door the owner measures before each trial.
+  nonisolated(unsafe) package static var measuredRooms = 0
 
   /// Whether the door should open.
   package var isArrival: Bool {
@@ -79,6 +81,7 @@ package enum Trial: String, Sendable, CaseIterable {
       // At home first, because the very first link does not count as an arrival.
       world.isBoltLocked = false
       world.pass(.seconds(30))
+      world.measureRooms(Self.measuredRooms, beside: hasSensor ? (-2, 1) : (0.8, 0.4), &dice)
       if hasSensor { world.goOut() }
       if self == .lockedOnTheWayOut {
         world.turnByHand(isLocked: true, from: .outside)
@@ -129,6 +132,10 @@ package enum Trial: String, Sendable, CaseIterable {
         world.pass(.seconds(60))
         world.turnByHand(isLocked: true, from: .inside)
       }
+      let bed = (cosine(bearing) * distance, sine(bearing) * distance)
+      world.measureRooms(Self.measuredRooms, beside: bed, &dice)
+      if Self.measuredRooms > 0 { world.measureRoom() }
+      world.forgetOpenings()
       if self == .jamAfterParcel {
         world.walk(to: cosine(bearing) * distance, sine(bearing) * distance, metresPerSecond: 1)
         world.pass(.seconds(draw(660...3600)))
@@ -155,6 +162,8 @@ package enum Trial: String, Sendable, CaseIterable {
       if hasSensor { world.comeHome(&dice) }
       world.pass(.seconds(60))
       world.turnByHand(isLocked: Bool.random(using: &dice), from: .inside)
+      world.measureRooms(Self.measuredRooms, beside: (-2, 1), &dice)
+      world.forgetOpenings()
       for _ in 0..<3 {
         if hasSensor {
           world.stayAtHome(660, &dice)
@@ -257,6 +266,16 @@ extension TrialWorld {
       walk(to: 0.6 + 0.2 * cosine(turn), 0.3 * sine(turn), metresPerSecond: 0.5)
       pass(.seconds(3))
     }
+  }
+
+  /// Measures this many of the rooms farthest from the door, and comes back.
+  mutating func measureRooms(_ count: Int, beside place: (Double, Double), _ dice: inout TrialRandom) {
+    guard count > 0 else { return }
+    for _ in 0..<count {
+      walk(to: Double.random(in: -9 ... -6, using: &dice), Double.random(in: -5...5, using: &dice), metresPerSecond: 1)
+      measureRoom()
+    }
+    walk(to: place.0, place.1, metresPerSecond: 1)
   }
 
   /// Moves around at home for this many seconds.

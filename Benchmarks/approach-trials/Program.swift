@@ -32,11 +32,15 @@ import Radio
   @Option(help: "HomeConfiguration's returnMargin, in dB.")
   var margin: Int?
 
+  @Option(help: "How many of the farthest rooms are measured before each trial (`latchkey room`).")
+  var rooms = 0
+
   @Flag(help: "Say what happens in each run.")
   var trace = false
 
   func run() throws {
     Trial.isTracing = trace
+    Trial.measuredRooms = rooms
     if let faded {
       Trial.configuration.fadingMargin += Trial.configuration.fadedSignal - faded
       Trial.configuration.fadedSignal = faded

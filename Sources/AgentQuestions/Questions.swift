@@ -25,6 +25,8 @@ package enum AgentQuestion: String, Sendable, CaseIterable {
   case enroll
   /// The owners of a door: `DoorQuestion`, answered by `OwnersAnswer`.
   case owners
+  /// The signal in a room of the home: `RoomQuestion`, answered by `RoomAnswer`.
+  case room
 }
 
 /// A question about a door.

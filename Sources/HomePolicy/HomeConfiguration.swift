@@ -10,6 +10,14 @@ package struct HomeConfiguration: Sendable, Hashable {
   /// The strongest signal with which a link can come up at the edge of its range, in dBm. If it is stronger, the
   /// phone was here before the link was, and its return is not an approach.
   package var weakSignal = -86
+  /// How much weaker than in the weakest room that was measured a link must come up, in dB: a phone that lies there is a few
+  /// decibels weaker in another corner, or behind a body.
+  package var roomMargin = 4
+  /// Readings of the signal in a room, and the least that suffice if the link does not give more in time.
+  package var roomReadings = 33
+  package var leastRoomReadings = 11
+  /// The longest time for them.
+  package var roomPatience: Duration = .seconds(20)
   /// How much weaker than `weakSignal` a link must come up, in dB, to open a bolt that was locked at home.
   package var edgeMargin = 4
   /// How much a signal must rise above its beginning, in dB, to show that its phone is moving.
@@ -102,6 +110,10 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var jamPauses: [Duration] = [.seconds(5), .seconds(15), .seconds(30)]
 
   package init() {}
+
+  /// The strongest signal with which a link can come up at the edge of its range, in dBm, in a home whose weakest room has this
+  /// one.
+  func weakSignal(weakestRoom: Int?) -> Int { min(weakSignal, weakestRoom.map { $0 - roomMargin } ?? weakSignal) }
 
   /// From now on no signal counts as being near the door, so that nothing but a person's command opens it: a relay, which
   /// makes the phone near without its owner's doing, opens nothing.

@@ -20,6 +20,9 @@ package struct HomePolicy: Sendable {
   var offerReadsLeft = 0
   /// What the owner wants done besides, until the lock has answered.
   var errand: Errand?
+  /// A room that is being measured for the owner.
+  var survey: RoomSurvey?
+  var roomChange: RoomChange?
   /// The command whose answer is awaited.
   var awaited: (command: HomeCommand, operation: UInt64)?
   /// It may not have arrived.
@@ -71,6 +74,7 @@ package struct HomePolicy: Sendable {
     self.state = state
     watch = SignalWatch(configuration)
     watch.doorSignal = state.doorSignal
+    watch.roomSignal = state.roomSignal
     departure = Departure(configuration)
   }
 
@@ -79,13 +83,15 @@ package struct HomePolicy: Sendable {
 
   /// When `handle(.timePassed)` must be called at the latest; `nil` if nothing is due.
   package var nextDeadline: Instant? {
-    [signalDue, offerDue, answerDue, rewriting?.due, wordDue, errand?.due, storeDue, repeatDue].compactMap { $0 }.min()
+    [signalDue, offerDue, answerDue, rewriting?.due, wordDue, errand?.due, survey?.due, storeDue, repeatDue].compactMap
+    { $0 }.min()
   }
 
   /// Handles what happened. Returns what to do, in order.
   package mutating func handle(
     _ event: HomeEvent, at time: HomeTime, using random: inout some RandomNumberGenerator
   ) -> [HomeEffect] {
+    if event != .storeFailed { roomChange = nil }
     switch event {
     case .started(let isLinked): start(isLinked: isLinked, at: time)
     case .linkUp: linkUp(at: time)
@@ -102,6 +108,7 @@ package struct HomePolicy: Sendable {
       commandIsLost()
     case .unlockAsked: unlockAsked(at: time, using: &random)
     case .errandAsked(let kind): errandAsked(kind, at: time, using: &random)
+    case .roomAsked(let wish): roomAsked(wish, at: time)
     case .keysChanged:
       isRefused = false
       owesPresence = state.isLinked
@@ -176,22 +183,6 @@ package struct HomePolicy: Sendable {
     store()
   }
 
-  /// A link that is lost for a moment during an approach, for example over a restart, does not end the approach.
-  private mutating func keepOrDropApproach(at time: HomeTime) {
-    guard let approach = state.approach else { return }
-    let gap = time.duration(since: state.linkLost ?? approach.since)
-    if gap > configuration.approachInterruption || !isCurrent(approach, at: time) { state.approach = nil }
-  }
-
-  /// Not across a reboot: its length is known only by the calendar, and where the phone was carried in the meantime
-  /// is unknown.
-  func isCurrent(_ approach: HomeState.Approach, at time: HomeTime) -> Bool {
-    approach.since.boot == time.boot && time.duration(since: approach.since) <= configuration.approachWindow
-  }
-
-  /// Whether the link came up weak. A stronger beginning counts only for a phone that was seen to leave.
-  func isSeenToCome(_ approach: HomeState.Approach) -> Bool { approach.signal <= configuration.weakSignal }
-
   private mutating func linkDown(at time: HomeTime) {
     guard state.isLinked else { return }
     if isLooking { endLooking(at: time) }
@@ -210,6 +201,7 @@ package struct HomePolicy: Sendable {
     stopAsking()
     concludeWord(.linkLost)
     concludeErrand(.linkLost)
+    concludeRoom(.linkLost)
     store()
   }
 
@@ -252,6 +244,7 @@ package struct HomePolicy: Sendable {
       return
     }
     watch.take(signal, at: time.instant)
+    takeInRoom(signal)
     if isLooking, let level = watch.level { departure.take(level, at: time.instant) }
     // A phone that is near again has not left.
     if isLooking, watch.isBack, state.hasLeft == true {
@@ -275,22 +268,6 @@ package struct HomePolicy: Sendable {
     if watch.isNear(at: time.instant) { ask(.noApproach, at: time) }
   }
 
-  private mutating func noteRising(at time: HomeTime) {
-    guard let approach = state.approach, !approach.hasRisen, let level = watch.level,
-      level >= approach.signal + configuration.risingMargin,
-      time.duration(since: approach.beginning) <= configuration.risingDuration
-    else { return }
-    state.approach?.hasRisen = true
-    store()
-  }
-
-  /// Whether only a phone that comes from outside can make this approach: from the very edge, rising at once and all
-  /// the way.
-  func isWhole(_ approach: HomeState.Approach, at time: HomeTime) -> Bool {
-    approach.hasRisen && approach.signal <= configuration.weakSignal - configuration.edgeMargin
-      && time.duration(since: approach.beginning) <= configuration.wholeWindow
-  }
-
   private mutating func timePassed(at time: HomeTime) {
     if let due = signalDue, due <= time.instant {
       signalDue = nil
@@ -309,6 +286,7 @@ package struct HomePolicy: Sendable {
     }
     if let due = wordDue, due <= time.instant { concludeWord(.noAnswer) }
     if let due = errand?.due, due <= time.instant { concludeErrand(.noAnswer) }
+    if let due = survey?.due, due <= time.instant { endSurvey() }
     if let due = repeatDue, due <= time.instant {
       repeatDue = nil
       // Whether the phone is still at the door is measured anew, and the offer has grown old.
@@ -336,6 +314,7 @@ package struct HomePolicy: Sendable {
     offeredAt = nil
     storeDue = time.instant + configuration.storePatience
     concludeWord(.notStored)
+    roomIsNotStored()
   }
 
   // MARK: The next action
@@ -364,7 +343,7 @@ package struct HomePolicy: Sendable {
   /// How the link came up can only be measured now; an approach must be followed to the door; and only a phone that
   /// is near asks.
   private func needsSignal(at now: Instant) -> Bool {
-    if watch.isUndecided { return true }
+    if watch.isUndecided || survey != nil { return true }
     if state.opening?.isWritten == true { return false }
     if state.approach != nil { return !watch.isAtDoor(at: now) }
     if isLooking { return true }

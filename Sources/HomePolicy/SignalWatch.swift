@@ -29,6 +29,8 @@ struct SignalWatch: Sendable {
   private var nearSince: Instant?
   /// The signal that the phone had at the door when it was last there, in dBm, if that is known.
   var doorSignal: Int?
+  /// The signal of the weakest room of the home, in dBm, if one was measured.
+  var roomSignal: Int?
 
   init(_ configuration: HomeConfiguration) { self.configuration = configuration }
 
@@ -76,7 +78,8 @@ struct SignalWatch: Sendable {
       return
     }
     let sum = first.reduce(0, +)
-    beginning = sum <= configuration.weakSignal * first.count ? .weak(sum / first.count) : .strong(sum / first.count)
+    let weak = configuration.weakSignal(weakestRoom: roomSignal)
+    beginning = sum <= weak * first.count ? .weak(sum / first.count) : .strong(sum / first.count)
   }
 
   /// The median of the latest three readings, or `nil` before there are three.

@@ -63,6 +63,8 @@ package struct HomeState: Sendable, Hashable {
   package var hasStayed: Bool?
   /// The signal that the phone last had at the door while somebody may have been leaving, in dBm.
   package var doorSignal: Int?
+  /// The signal of the weakest room that the owner has measured, in dBm.
+  package var roomSignal: Int?
   package var opening: Opening?
   /// When the owner was last asked whether to open.
   package var asked: HomeTime?
@@ -101,6 +103,8 @@ package enum HomeEvent: Sendable, Hashable {
   case unlockAsked
   /// The owner wants this done at the lock, now.
   case errandAsked(HomeErrand)
+  /// The owner wants a room measured, or all of them forgotten.
+  case roomAsked(RoomWish)
   /// The phone has other keys for this lock, or another grant.
   case keysChanged
   /// `store` could not be carried out, nor any effect after it.
@@ -150,6 +154,8 @@ package enum HomeEffect: Sendable, Hashable {
   case answerWord(WordOutcome)
   /// The end of the errand.
   case answerErrand(ErrandOutcome)
+  /// What came of the owner's wish about rooms.
+  case answerRoom(RoomOutcome)
 }
 
 /// What an owner wants of the lock besides an open door. It is for now: nothing is kept for later, and nothing is stored.

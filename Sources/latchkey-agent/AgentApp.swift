@@ -151,6 +151,9 @@ final class AgentApp: @unchecked Sendable {
 
   var unixSeconds: Double { time.unixSeconds }
 
+  /// The weakest room that was measured, and what a link of a phone that comes home must not exceed; both in dBm.
+  var rooms: (weakest: Int?, limit: Int) { (policy.state.roomSignal, policy.weakSignal) }
+
   /// This phone's public key, by which the lock's log knows it.
   var publicKey: [UInt8] { Array(keys.staticKey.publicKey.rawRepresentation) }
 
@@ -334,6 +337,7 @@ final class AgentApp: @unchecked Sendable {
     case .stopAsking: UserAlert.clear()
     case .answerWord(let outcome): answerWord(outcome)
     case .answerErrand(let outcome): MainActor.assumeIsolated { desk.errandEnded(outcome) }
+    case .answerRoom(let outcome): MainActor.assumeIsolated { desk.roomEnded(outcome) }
     }
     return true
   }

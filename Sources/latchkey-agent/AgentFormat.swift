@@ -102,6 +102,8 @@ extension AgentFormat {
     var hasStayed: Bool?
     /// Missing: not known.
     var doorSignal: Int8?
+    /// Missing: no room was measured.
+    var roomSignal: Int8?
 
     enum CodingKeys: String, CodingKey {
       case isLinked = "isLinked"
@@ -115,6 +117,7 @@ extension AgentFormat {
       case hasLeft = "hasLeft"
       case hasStayed = "hasStayed"
       case doorSignal = "doorSignal"
+      case roomSignal = "roomSignal"
     }
 
     init(_ state: HomeState) {
@@ -129,6 +132,7 @@ extension AgentFormat {
       hasLeft = state.hasLeft
       hasStayed = state.hasStayed
       doorSignal = state.doorSignal.map { Int8(clamping: $0) }
+      roomSignal = state.roomSignal.map { Int8(clamping: $0) }
     }
 
     var state: HomeState {
@@ -145,6 +149,7 @@ extension AgentFormat {
         state.hasLeft = hasLeft
         state.hasStayed = hasStayed
         state.doorSignal = doorSignal.map(Int.init)
+        state.roomSignal = roomSignal.map(Int.init)
         return state
       }
     }

@@ -23,7 +23,7 @@ struct LatchkeyCommand: ParsableCommand {
       ProveCommand.self, JudgeCommand.self, ShowCommand.self, SetupCommand.self, ProvisionCommand.self,
       AppsCommand.self,
       OpenCommand.self,
-      UnlockCommand.self, LockDoorCommand.self, DoorCommand.self, LogCommand.self, EnrollCommand.self,
+      UnlockCommand.self, LockDoorCommand.self, DoorCommand.self, LogCommand.self, EnrollCommand.self, RoomCommand.self,
       OwnersCommand.self,
       GuestsCommand.self,
       LeaveCommand.self, QuitCommand.self, ReclaimCommand.self, AllowCommand.self, BluetoothCommand.self,

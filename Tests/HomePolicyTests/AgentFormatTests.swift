@@ -93,11 +93,15 @@ import TimeTypes
     var state = everything
     state.home.hasStayed = true
     state.home.doorSignal = -57
+    state.home.roomSignal = -88
     state.home.approach?.firstSince = time(4, 1.5)
     let written = String(decoding: try AgentFormat.bytes(state), as: UTF8.self)
     #expect(try AgentFormat.read(Data(written.utf8)) == state)
     #expect(throws: AgentFormat.Problem.self) {
       try AgentFormat.read(Data(written.replacing("\"doorSignal\" : -57", with: "\"doorSignal\" : -2000").utf8))
+    }
+    #expect(throws: AgentFormat.Problem.self) {
+      try AgentFormat.read(Data(written.replacing("\"roomSignal\" : -88", with: "\"roomSignal\" : -129").utf8))
     }
   }
 

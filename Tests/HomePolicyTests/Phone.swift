@@ -21,6 +21,7 @@ struct Phone {
   var questions: [Doubt] = []
   var wordOutcomes: [WordOutcome] = []
   var errandOutcomes: [ErrandOutcome] = []
+  var roomOutcomes: [RoomOutcome] = []
 
   var unlocks: [UInt64] { writes.filter { $0.command != .status }.map(\.operation) }
 
@@ -62,6 +63,7 @@ struct Phone {
       case .writeAgain(let isConfirmed): rewrites.append(isConfirmed)
       case .readOffer, .stopAsking: break
       case .answerErrand(let outcome): errandOutcomes.append(outcome)
+      case .answerRoom(let outcome): roomOutcomes.append(outcome)
       }
     }
     return effects

@@ -78,10 +78,50 @@ struct DoorCommandTests {
     #expect(last.records.map(\.index) == [6, 7] && last.end == all.end)
   }
 
+  @Test(
+    "L7, L8: a person measures the rooms of the home, is shown and forgets them, and out of range nothing is measured")
+  func rooms() async throws {
+    let home = try await Household(phones: ["alice"])
+    try await home.bringHome("alice")
+    let near = try await home.latchkey("alice", "room", "--json")
+    #expect(near.status == 0, "\(near)")
+    let hall = try read(RoomAnswer.self, near)
+    let signal = try #require(hall.signal)
+    #expect(hall.door == "door" && (-70 ... -30).contains(signal) && hall.weakest == signal && hall.limit == -86)
+
+    try await home.world("{\"move\":{\"machine\":\"alice\",\"x\":-14,\"y\":0}}")
+    let far = try await home.latchkey("alice", "room", "door")
+    #expect(far.status == 0, "\(far)")
+    let known = try read(RoomAnswer.self, try await home.latchkey("alice", "room", "--show", "--json"))
+    let weakest = try #require(known.weakest)
+    #expect(known.signal == nil && weakest < -80 && known.limit == min(-86, weakest - 4))
+    #expect(
+      far.output.hasPrefix(
+        "this room: \(weakest) dBm\nweakest room: \(weakest) dBm\n"
+          + "coming home: a link that comes up at \(known.limit) dBm or weaker\n"), "\(far)")
+    // What was measured outlives the agent.
+    try await home.startDaemon("alice")
+    let again = try read(RoomAnswer.self, try await home.latchkey("alice", "room", "--show", "--json"))
+    #expect(again == known)
+
+    let forgotten = try await home.latchkey("alice", "room", "--forget")
+    #expect(
+      forgotten.output
+        == "weakest room: none was measured\ncoming home: a link that comes up at -86 dBm or weaker\n", "\(forgotten)")
+    let both = try await home.latchkey("alice", "room", "--forget", "--show")
+    #expect(both.status == 64 && both.errors.contains("--forget and --show exclude each other."), "\(both)")
+
+    try await home.carryAway("alice")
+    var away = try await home.latchkey("alice", "room")
+    // The link may be lost only now.
+    if away.errors.contains("was lost before") { away = try await home.latchkey("alice", "room") }
+    #expect(away.status == 1 && away.errors.contains("There is no link to the lock here"), "\(away)")
+  }
+
   @Test("L8: on a machine without an agent, what asks one says so, and what to do; other apps are named as ever")
   func noAgent() async throws {
     let home = try await Household(phones: [])
-    let commands = [["door"], ["unlock"], ["lock"], ["log"], ["owners"], ["guests", "list"], ["enroll"]]
+    let commands = [["door"], ["unlock"], ["lock"], ["log"], ["owners"], ["room"], ["guests", "list"], ["enroll"]]
     for command in commands {
       let outcome = try await home.latchkey(Household.door, command, input: try home.lockCode().words)
       #expect(outcome.status == 1 && outcome.output.isEmpty, "\(outcome)")

@@ -267,7 +267,7 @@ private struct Visit {
         captured.append(message)
         send(.command(message, isConfirmed: isConfirmed), isSafe: isConfirmed)
       case .answerWord(let outcome): outcomes.append(outcome)
-      case .store, .ask, .stopAsking, .answerErrand: break
+      case .store, .ask, .stopAsking, .answerErrand, .answerRoom: break
       }
     }
   }

@@ -52,16 +52,8 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
       heading: chance, isChance: true),
     linkAcrossRestart(in: "the lock's bluetoothd is killed"),
     linkAcrossRestart(in: "the lock's bluetoothd is restarted"),
-    Explanation(
-      in: "the controller is unplugged and back", steps: ["back"],
-      simulator: [
-        "+ adapter Adapter1 PowerState=on", "+ adapter Adapter1 Powered=true", "+ adapter Adapter1 Pairable=true",
-      ],
-      bluetoothd: [
-        "+ adapter Adapter1 PowerState=off-enabling", "+ adapter Adapter1 Powered=false",
-        "+ adapter Adapter1 Pairable=false", "adapter PowerState = on", "adapter Powered = true",
-        "adapter Pairable = true",
-      ], heading: chance, isChance: true),
+    pluggedIn("adapter", steps: ["back"], in: "the controller is unplugged and back"),
+    pluggedIn("adapter", steps: ["it is back"], in: "the first adapter goes, and the second stays"),
     // How many of them one Service Changed covers, and so how often the list of services grows, is chance.
     Explanation(
       in: "a read while many services come", steps: ["they come"], simulator: ["lock UUIDs = "],
@@ -111,7 +103,9 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
     stopsDiscovery(
       in: "two centrals subscribe", ["lock is found and connected", "adapter#2/lock is found and connected"]),
     stopsDiscovery(in: "an agent is for all adapters, a bond for one", ["adapter#2 finds the lock"]),
-    secondPower(of: "phone"), secondPower(of: "lock"),
+    pluggedIn(
+      "adapter#2",
+      steps: ["the phone's second controller is plugged in", "the lock's second controller is plugged in"]),
     // The requests of one side and the reports of a loss are independent of each other.
     Explanation(
       in: "a battery", steps: ["the phone pairs"], moved: ["phone Modalias = "], heading: chance, isChance: true),
@@ -164,16 +158,17 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// An adapter that is plugged in is on when it is added, or a moment later.
-  private static func secondPower(of machine: String) -> Explanation {
+  private static func pluggedIn(_ adapter: String, steps: [String], in caseName: String? = nil) -> Explanation {
     Explanation(
-      steps: ["the \(machine)'s second controller is plugged in"],
+      in: caseName, steps: steps,
       simulator: [
-        "+ adapter#2 Adapter1 PowerState=on", "+ adapter#2 Adapter1 Powered=true", "+ adapter#2 Adapter1 Pairable=true",
+        "+ \(adapter) Adapter1 PowerState=on", "+ \(adapter) Adapter1 Powered=true",
+        "+ \(adapter) Adapter1 Pairable=true",
       ],
       bluetoothd: [
-        "+ adapter#2 Adapter1 PowerState=off-enabling", "+ adapter#2 Adapter1 Powered=false",
-        "+ adapter#2 Adapter1 Pairable=false", "adapter#2 PowerState = on", "adapter#2 Powered = true",
-        "adapter#2 Pairable = true",
+        "+ \(adapter) Adapter1 PowerState=off-enabling", "+ \(adapter) Adapter1 Powered=false",
+        "+ \(adapter) Adapter1 Pairable=false", "\(adapter) PowerState = on", "\(adapter) Powered = true",
+        "\(adapter) Pairable = true",
       ], heading: chance, isChance: true)
   }
 

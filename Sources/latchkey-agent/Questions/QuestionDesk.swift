@@ -43,6 +43,7 @@ struct NoAnswer: Error {
   private(set) var names: [[UInt8]: String] = [:]
   private static let limit = 4
   private var errandEnd: CheckedContinuation<ErrandOutcome, Never>?
+  private var roomEnd: CheckedContinuation<RoomOutcome, Never>?
   private var listening: CheckedContinuation<Void, any Error>?
   private var replying: CheckedContinuation<LockReply, any Error>?
   private var conversation: Conversation<SwiftCryptography>?
@@ -130,6 +131,7 @@ struct NoAnswer: Error {
     case .revoke: return try json(await revoke(read(RevokeQuestion.self, argument)))
     case .carry: return try json(await carry(read(CarryQuestion.self, argument)))
     case .owners: return try json(await askingTwice { try await self.owners() })
+    case .room: return try json(await room(read(RoomQuestion.self, argument)))
     case .unlock, .accept, .guestKey, .enroll, nil: throw NoAnswer("The agent knows no \"\(action.name)\".")
     }
   }
@@ -172,6 +174,20 @@ struct NoAnswer: Error {
     case .linkLost: throw NoAnswer.linkLost
     case .noAnswer: throw NoAnswer.silent
     }
+  }
+
+  /// Measures this room, or forgets all of them.
+  func roomOutcome(_ wish: RoomWish) async -> RoomOutcome {
+    await withCheckedContinuation { continuation in
+      roomEnd = continuation
+      // Not before the continuation is known.
+      DispatchQueue.main.async { self.app.happens(.roomAsked(wish)) }
+    }
+  }
+
+  func roomEnded(_ outcome: RoomOutcome) {
+    roomEnd?.resume(returning: outcome)
+    roomEnd = nil
   }
 
   func errandEnded(_ outcome: ErrandOutcome) {

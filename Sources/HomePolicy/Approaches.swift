@@ -1,0 +1,37 @@
+import TimeTypes
+
+/// How long the beginning of an approach counts, and for how much.
+extension HomePolicy {
+  /// A link that is lost for a moment during an approach, for example over a restart, does not end the approach.
+  mutating func keepOrDropApproach(at time: HomeTime) {
+    guard let approach = state.approach else { return }
+    let gap = time.duration(since: state.linkLost ?? approach.since)
+    if gap > configuration.approachInterruption || !isCurrent(approach, at: time) { state.approach = nil }
+  }
+
+  /// Not across a reboot: its length is known only by the calendar, and where the phone was carried in the meantime
+  /// is unknown.
+  func isCurrent(_ approach: HomeState.Approach, at time: HomeTime) -> Bool {
+    approach.since.boot == time.boot && time.duration(since: approach.since) <= configuration.approachWindow
+  }
+
+  /// Whether the link came up weak. A stronger beginning counts only for a phone that was seen to leave.
+  func isSeenToCome(_ approach: HomeState.Approach) -> Bool { approach.signal <= weakSignal }
+
+  /// A phone that moves is soon heard better.
+  mutating func noteRising(at time: HomeTime) {
+    guard let approach = state.approach, !approach.hasRisen, let level = watch.level,
+      level >= approach.signal + configuration.risingMargin,
+      time.duration(since: approach.beginning) <= configuration.risingDuration
+    else { return }
+    state.approach?.hasRisen = true
+    store()
+  }
+
+  /// Whether only a phone that comes from outside can make this approach: from the very edge, rising at once and all
+  /// the way.
+  func isWhole(_ approach: HomeState.Approach, at time: HomeTime) -> Bool {
+    approach.hasRisen && approach.signal <= min(weakSignal, configuration.weakSignal - configuration.edgeMargin)
+      && time.duration(since: approach.beginning) <= configuration.wholeWindow
+  }
+}
