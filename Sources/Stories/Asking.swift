@@ -77,7 +77,7 @@ extension ScenarioRun {
   private func command(_ question: Question) throws -> (words: [String], input: String?) {
     let words = question.command.split(separator: " ").map(String.init)
     switch question.matter {
-    case .unlock, .lock, .door, .guests: return (words, nil)
+    case .unlock, .lock, .door, .room, .guests: return (words, nil)
     case .log: return (words + ["--all"], nil)
     case .invite(let terms):
       var words = words + [terms.guest]

@@ -50,6 +50,28 @@ struct QuestionStoryTests {
     return (report, outcome.status)
   }
 
+  @Test(
+    "L7: in a home with a room as weak as the street, a radio that fails opens the door, unless the room was measured",
+    arguments: [false, true])
+  func weakRoom(isMeasured: Bool) async throws {
+    let (report, status) = try await tell(
+      """
+        - unlock: {machine: alice, expect: done}
+        - move: {machine: alice, to: [-19, 0]}
+        \(isMeasured ? "- measure room: {machine: alice, saying: 'this room: -87 dBm'}" : "- look at door: alice")
+        - pass: 1h
+        - block radio: door
+        - wait for: {event: bolt.moved, machine: door, within: 1min}
+        - free radio: door
+        - wait for: {event: didConnect, machine: alice, within: 2min}
+        - move: {machine: alice, to: [-1, 0], over: 20s}
+        - pass: 1h
+      """)
+    #expect(status == 0, "\(report.promises)")
+    let unlocks = report.timeline.filter { $0.is(Recorded.Agent.unlockWritten) }.map { $0.fields["because"] }
+    #expect(unlocks == (isMeasured ? ["word"] : ["word", "approach"]))
+  }
+
   @Test("L7: a command that a hung agent has not taken when it expires opens nothing when the agent goes on")
   func hungAgent() async throws {
     let (report, status) = try await tell(

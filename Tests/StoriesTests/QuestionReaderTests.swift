@@ -35,6 +35,7 @@ struct QuestionReaderTests {
         - lock: alice
         - look at door: {machine: alice, saying: [locked, shut]}
         - read log: alice
+        - measure room: {machine: alice, saying: -87 dBm}
         - invite guest: {machine: alice, guest: Ben, from: 1.5, until: 3, weekdays: "sat,sun", hours: "10:00-18:00", uses: 2, may read log: yes}
         - list guests: alice
         - accept invitation: {machine: ben, guest: Ben, as: alices}
@@ -48,6 +49,8 @@ struct QuestionReaderTests {
     (refused.expects, refused.saying, refused.limit) = (.refused, ["over"], .seconds(30))
     var look = Question(.door)
     look.saying = ["locked", "shut"]
+    var room = Question(.room)
+    room.saying = ["-87 dBm"]
     var terms = GuestTerms(guest: "Ben")
     (terms.from, terms.until, terms.weekdays, terms.hours) = (1.5, 3, "sat,sun", "10:00-18:00")
     (terms.uses, terms.mayReadLog) = (2, true)
@@ -57,6 +60,7 @@ struct QuestionReaderTests {
       read == [
         .unlock(machine: "alice"), .ask(machine: "alice", refused), .ask(machine: "alice", Question(.lock)),
         .ask(machine: "alice", look), .ask(machine: "alice", Question(.log)),
+        .ask(machine: "alice", room),
         .ask(machine: "alice", Question(.invite(terms))), .ask(machine: "alice", Question(.guests)),
         .ask(machine: "ben", Question(.accept(guest: "Ben", door: "alices"))),
         .ask(machine: "alice", Question(.revoke(.guest("Ben")))),

@@ -7,6 +7,7 @@ package struct Question: Sendable, Equatable {
     case lock
     case door
     case log
+    case room
     case invite(GuestTerms)
     case guests
     /// The invitation that was made for this guest, under the name that the door gets here.
@@ -56,6 +57,7 @@ package struct Question: Sendable, Equatable {
     case .lock: "lock"
     case .door: "door"
     case .log: "log"
+    case .room: "room"
     case .invite: "guests invite"
     case .guests: "guests list"
     case .accept: "guests accept"
@@ -71,6 +73,7 @@ package struct Question: Sendable, Equatable {
     case .lock: "\(machine)'s owner says that the door is to lock"
     case .door: "\(machine)'s owner looks at the door on the phone"
     case .log: "\(machine)'s owner reads the lock's log"
+    case .room: "\(machine)'s owner measures the room"
     case .invite(let terms): "\(machine)'s owner invites \(terms.guest)\(terms.words)"
     case .guests: "\(machine)'s owner looks whom they have invited"
     case .accept(let guest, _): "\(machine)'s owner accepts the invitation for \(guest)"

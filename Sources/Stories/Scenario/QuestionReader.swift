@@ -23,6 +23,10 @@ extension StepReader {
       let (reader, machine) = try step.asker([])
       return try step.ask(.log, reader, machine)
     },
+    Kind(name: "measure room") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.asker([])
+      return try step.ask(.room, reader, machine)
+    },
     Kind(name: "invite guest") { (step) throws(ScenarioError) in
       let (reader, machine) = try step.asker(["guest", "from", "until", "weekdays", "hours", "uses", "may read log"])
       return try step.ask(.invite(try step.terms(reader)), reader, machine)
