@@ -125,7 +125,8 @@ package struct RecordAnswer: Codable, Equatable, Sendable {
   package var index: UInt64
   /// By the lock's own calendar, in seconds since 1970-01-01 UTC.
   package var unixSeconds: Int64
-  /// `movement`, `outcome` or `command`.
+  /// `movement`, `outcome` or `command`; or `unknown` for a record that this phone can't read, of which then nothing but the
+  /// index and the time is known.
   package var kind: String
   /// `locked` or `unlocked`.
   package var bolt: String

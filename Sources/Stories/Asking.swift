@@ -57,11 +57,22 @@ extension ScenarioRun {
   /// Gives a phone and the lock each other's keys, and restarts the lock, as `latchkey setup` does.
   func provision(_ phone: String, at door: String, _ words: String) throws {
     try mark(.fault, machine: phone, message: words)
-    try world.provision(phone: phone)
+    let (agent, lock) = (InstalledApp.agent.bundleIdentifier, InstalledApp.lock.bundleIdentifier)
+    // What ends an app is recorded before it does.
+    let restarted = world.provisioningRestarts
+    if restarted.contains(.agent) {
+      try mark(
+        .appReclaimed, machine: phone, message: "the agent is started again, with its keys", fields: [.app: agent])
+    }
+    if !restarted.contains(.lock) { try world.provision(phone: phone) }
     try mark(
       .appReclaimed, machine: door, message: "the lock is started again, with the new phone among its owners'",
-      fields: [.app: InstalledApp.lock.bundleIdentifier])
-    try world.machine(door).control(.reclaimApp(bundleIdentifier: InstalledApp.lock.bundleIdentifier))
+      fields: [.app: lock])
+    if restarted.contains(.lock) {
+      try world.provision(phone: phone)
+    } else {
+      try world.machine(door).control(.reclaimApp(bundleIdentifier: lock))
+    }
   }
 
   private func unexpected(_ question: Question, on name: String, _ what: String, outcome: String) throws -> Stopped {

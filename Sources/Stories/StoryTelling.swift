@@ -23,7 +23,7 @@ extension ScenarioRun {
       return try leaveOut(step, machine, why)
     }
     if case .wait = step.action {} else { waitsFrom = chronicle.entries.count }
-    if !step.action.isPatient { try world.meet() }
+    if !step.action.isPatient { try world.meet(begins(with: step.action)) }
     switch step.action {
     case .openApp(let machine, let app):
       try user(.appOpened, .openApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
@@ -86,6 +86,14 @@ extension ScenarioRun {
     }
   }
 
+  /// The machines for which the story begins with an action: the one that it happens to, so that nothing of what a later step
+  /// waits for happens before it; and with the first of all, those that have the lock, or no action of their own.
+  private func begins(with action: Action) -> Set<String> {
+    let acting = scenario.chapters.flatMap(\.steps).compactMap { DeedsTold.record(of: $0.action)?.machine }
+    let others = scenario.machines.filter { $0.apps.contains(.lock) || !acting.contains($0.name) }.map(\.name)
+    return Set(others + [DeedsTold.record(of: action)?.machine].compactMap { $0 })
+  }
+
   private func user(
     _ event: Recorded.Story, _ request: ControlRequest, _ machine: String, _ app: InstalledApp, _ words: String
   ) throws {
@@ -126,7 +134,16 @@ extension ScenarioRun {
   private func move(
     _ machine: String, to place: Place, _ occasion: Occasion?, _ over: Duration?, _ step: Step, _ words: String
   ) throws {
-    let here = try whereabouts(of: machine)
+    var (here, place, over) = (try whereabouts(of: machine), place, over)
+    if let whole = over, options.pace != nil,
+      case .exact = try world.machine(machine).ability(.move(to: place, occasion: occasion, over: whole))
+    {
+      // The days are hurried, and so is the way on which nobody hears the machine.
+      let others = try scenario.machines.map(\.name).filter { $0 != machine }.map { try whereabouts(of: $0) }
+      let way = Way(from: here, to: place, began: world.now, over: whole).near(others, within: Self.outOfHearing)
+      if way.from != here { try world.machine(machine).perform(.move(to: way.from, occasion: nil)) }
+      (here, place, over) = (way.from, way.to, way.over)
+    }
     // Promises use this to tell whether there was an approach.
     var fields: [JournalField: String] = [
       .x: "\(place.x)", .y: "\(place.y)", .fromX: "\(here.x)", .fromY: "\(here.y)",
@@ -155,6 +172,9 @@ extension ScenarioRun {
         fields: [.machine: machine, .x: "\(place.x)", .y: "\(place.y)"])
     }
   }
+
+  /// In metres. Virtual machines hear each other up to 38, and up to 50 is home for promises.
+  private static let outOfHearing = 55.0
 
   /// The present place of a machine in the story.
   private func whereabouts(of machine: String) throws -> Place {

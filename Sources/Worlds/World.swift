@@ -15,10 +15,13 @@ package protocol World: AnyObject {
   /// Introduces a phone and the lock to each other, as `latchkey provision` does, after the world has begun. The lock
   /// knows it from its next start on.
   func provision(phone: String) throws
+  /// The apps that `provision` itself ends and starts again, the phone's and the lock's.
+  var provisioningRestarts: [InstalledApp] { get }
   /// Starts the machines.
   func boot() throws
-  /// The story begins: machines that were kept apart during their preparation can meet from now on.
-  func meet() throws
+  /// The story begins for these machines: they were kept apart during their preparation, and can meet the others for which
+  /// it has begun.
+  func meet(_ machines: Set<String>) throws
   /// Returns when everything that has happened so far is recorded.
   func settle() throws
   /// Lets the world run until then, and calls `stopWhen` whenever something may have happened.
@@ -36,11 +39,12 @@ package protocol World: AnyObject {
 }
 
 extension World {
-  package func meet() {}
+  package func meet(_ machines: Set<String>) {}
   package func unixSeconds(at instant: Instant) -> Int64 {
     unixNanoseconds() / 1_000_000_000 + (instant.nanoseconds - now.nanoseconds) / 1_000_000_000
   }
   package func provision(phone: String) throws {
-    throw WorldError("\(phone) can't be provisioned in the middle of a story here: only simulated machines can")
+    throw WorldError("\(phone) can't be provisioned in the middle of a story here")
   }
+  package var provisioningRestarts: [InstalledApp] { [] }
 }

@@ -29,6 +29,16 @@ struct LogCommand: ParsableCommand {
     question.isAccepted = accept ? true : nil
     var answer = try options.ask(.log, question, LogAnswer.self)
     var whole = answer
+    var reached: UInt64 = 0
+    // After a long time the phone first follows what it has not seen, some thousand records with each question.
+    while answer.records.isEmpty, answer.end.index < answer.last, answer.end.index > reached {
+      reached = answer.end.index
+      Console.complain("latchkey: reading what is new: record \(reached) of \(answer.last)")
+      answer = try options.ask(.log, question, LogAnswer.self)
+      let troubles = whole.troubles
+      whole = answer
+      whole.troubles = troubles.filter { !answer.troubles.contains($0) } + answer.troubles
+    }
     while true {
       if !options.json, !answer.records.isEmpty {
         Console.say(answer.records.map(RecordText.line).joined(separator: "\n"))
@@ -68,6 +78,7 @@ enum RecordText {
       case let other: other
       }
     switch (record.kind, record.result) {
+    case ("unknown", _): return "something that this phone can't read: the lock has a newer firmware"
     case ("access", _): return access(record)
     case ("alarm", _): return "alarm: \(alarm(record.cause))"
     case ("alarmCleared", _): return "no more: \(alarm(record.cause))"

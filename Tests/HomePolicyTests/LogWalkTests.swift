@@ -1,3 +1,4 @@
+import AgentQuestions
 import Foundation
 import LockCryptography
 import LockFirmware
@@ -76,5 +77,52 @@ import Testing
       #expect(log.troubles.count == 2)
       #expect(log.troubles.contains { $0.contains("is not the one that this phone has seen") })
     }
+  }
+
+  @Test("L5: a lock that sends ever other records is told of once, and not on every page") func torn() throws {
+    try withLog { log in
+      var walk = LogWalk(log: log, after: nil)
+      for page in 0..<5 as Range<UInt64> {
+        let before = LogHead(index: page * 2, hash: [UInt8](repeating: UInt8(page), count: 32))
+        walk.take(
+          LogPage(first: 1, head: before, before: before, records: [record(page * 2 + 1), record(page * 2 + 2)]))
+      }
+      #expect(log.troubles.count == 1)
+    }
+  }
+
+  @Test("L5: after a long time a phone goes on where its last question came to") func long() throws {
+    try withLog { log in
+      @MainActor func page(from first: UInt64, _ before: LogHead) -> LogPage {
+        let records = (first..<first + UInt64(LogPage.maximumCount)).map { record($0) }
+        let head = LogHead(index: 100_000, hash: [UInt8](repeating: 1, count: 32))
+        return LogPage(first: 1, head: head, before: before, records: records)
+      }
+      var end = LogHead.empty
+      for question in 1...2 as ClosedRange<UInt64> {
+        var walk = LogWalk(log: log, after: nil)
+        var count = 0
+        while !walk.isTired, count < 1000 {
+          let next = page(from: end.index + 1, end)
+          walk.take(next)
+          end = next.end(using: SwiftCryptography.self)
+          count += 1
+        }
+        walk.rest()
+        #expect(log.seen == end && end.index == question * UInt64(LogWalk.walkLimit))
+      }
+      #expect(log.troubles == [])
+    }
+  }
+
+  @Test("L5: a record that can't be read is told with its place and time, so that a lock hides none") func unreadable()
+  {
+    var bytes = record(7)
+    bytes[2] = 0
+    bytes[23] = 9
+    let answer = RecordAnswer(decoding: bytes, own: [], [:])
+    #expect(answer.kind == "unknown" && answer.index == 7 && answer.unixSeconds == 9 && answer.by == nil)
+    #expect(RecordAnswer(decoding: record(8), own: [], [:]).kind == "movement")
+    #expect(RecordAnswer(decoding: [], own: [], [:]).index == 0)
   }
 }

@@ -179,11 +179,23 @@ final class Household: @unchecked Sendable {
   }
 
   /// Reads the journal on until an event of a machine.
-  func hear(_ event: String, on machine: String) async throws {
+  ///
+  /// - Parameter unwanted: events of any machine that must not come before it. With one, what is waited for may never come.
+  /// - Throws: `Failure` if such an event comes first, or if the test's time ends.
+  func hear(_ event: String, on machine: String, unless unwanted: Set<String> = []) async throws {
     while true {
-      try await journal?.hear("\"event\":\"\(event)\"")
-      let rest = try await journal?.hear("\n") ?? ""
-      if rest.contains("\"machine\":\"\(machine)\"") { return }
+      let line: String
+      do {
+        line = try await journal?.hear("\n") ?? ""
+      } catch is CancellationError {
+        throw TestProcess.Failure("\(event) did not come on \(machine) in the test's time")
+      }
+      guard let entry = try? JSONDecoder().decode(JournalEntry.self, from: Data(line.utf8)), let name = entry.event
+      else { continue }
+      if name == event, entry.machine == machine { return }
+      guard !unwanted.contains(name) else {
+        throw TestProcess.Failure("\(name) came in place of \(event) on \(machine): \(entry.machine): \(entry.message)")
+      }
     }
   }
 

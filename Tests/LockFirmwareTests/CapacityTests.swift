@@ -218,4 +218,44 @@ import Testing
     #expect(watch.knownCount <= 16)
     #expect(watch.whereabouts(of: owner, at: 5000) == .left)
   }
+
+  @Test("L2: a phone that is inside and had to make room for others is still asked, until the door opens without it")
+  func doorWatchInside() {
+    var watch = DoorWatch(isOnlyWay: true, door: .closed, limit: 4)
+    func phone(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
+    func enters(_ number: UInt8, at now: Int64) {
+      watch.comes(phone(number), isOnApproach: true, at: now)
+      watch.moved(to: .open, beside: (1...number).map(phone), at: now + 1000)
+      watch.moved(to: .closed, beside: (1...number).map(phone), at: now + 2000)
+    }
+    // Everybody stays in, and later the door has rested.
+    for number in 1...6 as ClosedRange<UInt8> { enters(number, at: Int64(number) * 10_000) }
+    let rested: Int64 = 60_000 + 2000 + DoorWatch.restMilliseconds + 1
+    for number in 1...6 as ClosedRange<UInt8> { watch.linkLost(phone(number), at: rested) }
+    #expect(watch.knownCount == 4)
+    for number in 1...6 as ClosedRange<UInt8> {
+      #expect(watch.whereabouts(of: phone(number), at: rested) == .inside, "\(number)")
+    }
+    // The strong signal of one that was forgotten is no arrival either.
+    watch.comes(phone(1), isOnApproach: true, at: rested)
+    #expect(watch.whereabouts(of: phone(1), at: rested) == .inside)
+    // Somebody without a phone goes out and comes in: nothing is known of anybody.
+    watch.moved(to: .open, beside: [], at: rested + 1000)
+    watch.moved(to: .closed, beside: [], at: rested + 2000)
+    for number in 1...6 as ClosedRange<UInt8> {
+      #expect(watch.whereabouts(of: phone(number), at: rested + 3000) == .unknown)
+    }
+  }
+
+  @Test("L2: a phone that came home and had to make room before the door opened counts as inside then")
+  func doorWatchCame() {
+    var watch = DoorWatch(isOnlyWay: true, door: .closed, limit: 2)
+    let all = (1...3 as ClosedRange<UInt8>).map { [UInt8](repeating: $0, count: 32) }
+    for phone in all { watch.comes(phone, isOnApproach: true, at: 1000) }
+    watch.moved(to: .open, beside: [all[0]], at: 2000)
+    watch.moved(to: .closed, beside: [all[0]], at: 3000)
+    // A radio that fails soon after is no leaving.
+    watch.linkLost(all[0], at: 4000)
+    #expect(watch.whereabouts(of: all[0], at: 4000) == .inside)
+  }
 }

@@ -29,6 +29,104 @@ struct MachinesDescriptionTests {
       ])
   }
 
+  @Test("H1: each machine of a story has one of its own name, or that of its role")
+  func named() throws {
+    let description = try MachinesDescription.parse(
+      """
+      machines:
+        lock: {kind: ssh, host: door.local}
+        phone: {kind: ssh, host: alice.local}
+        ben: {kind: ssh, host: ben.local}
+      """, file: "m.yaml")
+    #expect(description.named == ["ben": .ssh(RemoteSettings(host: "ben.local"))])
+    func hosts(_ names: String...) throws -> [String] {
+      let stage = names.map { stageMachine($0, $0 == "door" ? [.lock] : [.agent]) }
+      return try StageMachines(stage, on: description).pairs.map {
+        guard case .ssh(let settings) = $0.kind else { return "" }
+        return settings.host
+      }
+    }
+    #expect(try hosts("door", "alice", "ben") == ["door.local", "alice.local", "ben.local"])
+    #expect(throws: WorldError("the file of machines names 'ben', and the story's machines are door, alice")) {
+      try hosts("door", "alice")
+    }
+    let twice = #expect(throws: WorldError.self) { try hosts("door", "alice", "carla", "ben") }
+    #expect(twice?.description.contains("'alice' and 'carla' of the story can't both be alice.local") == true)
+  }
+
+  @Test("H1: a story that can't be told on machines is refused before one is started, with the reason")
+  func unsuited() throws {
+    func refusal(_ stage: [MachineDescription]) -> String {
+      let error = #expect(throws: WorldError.self) { try StageMachines(stage, on: .virtual()) }
+      return error?.description ?? ""
+    }
+    let door = stageMachine("door", [.lock])
+    #expect(refusal([stageMachine("phone", [.agent])]).contains("has one with the lock, and this one has 0"))
+    #expect(refusal([door, stageMachine("back", [.lock])]).contains("this one has 2"))
+    #expect(refusal([stageMachine("both", [.lock, .agent])]).contains("'both' has the lock and the agent"))
+    let nine = (1...8).map { stageMachine("phone-\($0)", [.agent]) }
+    #expect(refusal([door] + nine).contains("has 9 machines, and at most 8"))
+    func app(_ executable: String) -> InstalledApp {
+      InstalledApp(
+        name: "burglar", bundleIdentifier: "org.example.burglar", executable: executable, propertyList: Data())
+    }
+    #expect(refusal([door, stageMachine("street", [app("/home/me/burglar")])]).contains("name it without a path"))
+    #expect(try StageMachines([door, stageMachine("street", [app("latchkey")])], on: .virtual()).pairs.count == 2)
+    let real = MachinesDescription(
+      kinds: [.lock: .ssh(RemoteSettings(host: "a")), .phone: .ssh(RemoteSettings(host: "b"))])
+    let error = #expect(throws: WorldError.self) {
+      try StageMachines([door, stageMachine("street", [app("latchkey")])], on: real)
+    }
+    #expect(error?.description.contains("only on simulated and on virtual machines") == true)
+  }
+
+  private func stageMachine(_ name: String, _ apps: [InstalledApp]) -> MachineDescription {
+    MachineDescription(name: name, position: Place(x: 0, y: 0), apps: apps)
+  }
+
+  @Test(
+    "H1: an app of the story's own is a unit there; nothing in its words is systemd's, and its records are the story's")
+  func storyUnit() throws {
+    let app = InstalledApp(
+      name: "burglar", bundleIdentifier: "org.example.burglar", executable: "latchkey", propertyList: Data(),
+      environment: ["WORDS": "50 % of \"$HOME\""])
+    let unit = StoryUnit(app)
+    #expect(unit.name == "latchkey-story-burglar.service")
+    let text = unit.text(program: "/usr/bin/latchkey", arguments: ["burglar", "--tries", "$5 b"])
+    #expect(text.contains(#"ExecStart="/usr/bin/latchkey" "burglar" "--tries" "$$5 b""#), "\(text)")
+    #expect(text.contains(#"Environment="WORDS=50 %% of \"$HOME\"""#), "\(text)")
+    let folder = try RunFolder(keep: nil)
+    defer { try? RunFolder.remove(folder.sockets, world: folder.world) }
+    let records = try RemoteRecords(run: folder, machines: ["street"], recordsLinks: false)
+    let shell = SecureShell(
+      "street", .init(host: "street", options: []), tools: try MachineTools(folder: TestPlaces.programs),
+      control: "/none",
+      environment: [:])
+    records.add("street", JournalFollower("street", shell, now: { 0 }, onLine: { _ in }), apps: [app])
+    func take(_ unit: String) throws {
+      let line = #"{"_SYSTEMD_UNIT":"\#(unit)","_PID":"7","MESSAGE":"latchkey: tried writes=300"}"#
+      records.take(try #require(SystemdJournalLine(Data(line.utf8))), machine: "street")
+    }
+    try take("another.service")
+    #expect(records.takeEntries().isEmpty)
+    try take(unit.name)
+    let entry = try #require(records.takeEntries().first)
+    #expect(entry.process == "burglar" && entry.event == "tried" && entry.fields["writes"] == "300" && entry.pid == 7)
+  }
+
+  @Test("H1: of a walk, only the part near others is walked when days are hurried")
+  func near() {
+    let way = Way(from: Place(x: 200, y: 0), to: Place(x: 1, y: 0), began: .zero, over: .seconds(199))
+    let near = way.near([Place(x: 0, y: 0)], within: 55)
+    #expect(abs(near.from.x - 55) < 0.001 && near.to == way.to && abs(near.over / .seconds(1) - 54) < 0.001)
+    let back = Way(from: way.to, to: way.from, began: .zero, over: .seconds(199)).near([Place(x: 0, y: 0)], within: 55)
+    #expect(back.from == way.to && abs(back.to.x - 55) < 0.001 && abs(back.over / .seconds(1) - 54) < 0.001)
+    // Past somebody else on the way, and near nobody.
+    #expect(way.near([Place(x: 0, y: 0), Place(x: 120, y: 10)], within: 20).from.x > 137)
+    #expect(way.near([Place(x: 0, y: 300)], within: 55) == way)
+    #expect(way.near([], within: 55) == way)
+  }
+
   @Test(
     "H1: an error in a machines file is reported with its line and a correction",
     arguments: [

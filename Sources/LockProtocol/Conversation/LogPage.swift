@@ -46,6 +46,8 @@ package struct LogPage: Equatable, Sendable {
   package static let recordByteCount = 64
   /// The most records in one page: with them a reply is about half as long as it may be.
   package static let maximumCount = 32
+  /// The greatest index. No lock gets there, so whoever counts on from a lower one needs no care.
+  package static let maximumIndex = UInt64.max >> 1
   private static let headByteCount = 8 + NoiseSize.hashByteCount
   private static let emptyByteCount = 8 + 2 * headByteCount + 1
 
@@ -73,6 +75,7 @@ package struct LogPage: Equatable, Sendable {
     _ = reader.readByte()
     records = []
     for _ in 0..<count { records.append(reader.readBytes(Self.recordByteCount)) }
+    guard head.index <= Self.maximumIndex, before.index <= head.index, first <= head.index else { throw .unknownValue }
   }
 
   /// Which record these bytes say that they are; `nil` if they have another format than the one that is known.

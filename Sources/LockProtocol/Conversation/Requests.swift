@@ -160,4 +160,9 @@ package struct LockReply: Equatable, Sendable {
     guard kind != nil || bytes[1] == 0 else { throw .unknownValue }
     self.init(kind, status, Array(bytes[3...]))
   }
+
+  /// Whether it can be the reply to a request of this kind. One without a kind says that the request could not be read.
+  package func replies(to asked: LockRequest.Kind) -> Bool {
+    kind.map { $0 == asked } ?? (status == .malformed || status == .noRoom)
+  }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import JournalEvents
 
-/// The `Info.plist` of an app that a simulated machine has installed.
+/// The `Info.plist` of an app that a story's machine has installed.
 struct AppDescription {
   let app: InstalledApp
   /// Where words in braces lead in arguments and variables.
@@ -19,15 +19,24 @@ struct AppDescription {
     ]
   }
 
+  private var ownKeys: [String: Any] {
+    (try? PropertyListSerialization.propertyList(from: app.propertyList, format: nil)) as? [String: Any] ?? [:]
+  }
+
+  /// The arguments of its program.
+  var arguments: [String] {
+    app.arguments.map { $0.map(filled) } ?? ownKeys["LatchkeyArguments"] as? [String] ?? []
+  }
+
   /// The app's own keys, with the story's program, arguments and variables.
-  func propertyList(executable: String) throws -> Data {
-    var keys =
-      (try? PropertyListSerialization.propertyList(from: app.propertyList, format: nil)) as? [String: Any] ?? [:]
+  ///
+  /// - Parameter unit: the systemd unit that runs it. A simulated machine starts its programs itself.
+  func propertyList(executable: String, unit: String? = nil) throws -> Data {
+    var keys = ownKeys
     keys["CFBundleIdentifier"] = app.bundleIdentifier
     keys["CFBundleExecutable"] = executable
-    // The story starts its programs itself, without systemd.
-    keys["LatchkeySystemdUnit"] = nil
-    if let arguments = app.arguments { keys["LatchkeyArguments"] = arguments.map(filled) }
+    keys["LatchkeySystemdUnit"] = unit
+    if app.arguments != nil { keys["LatchkeyArguments"] = arguments }
     var variables = keys["LSEnvironment"] as? [String: String] ?? [:]
     variables.merge(app.environment.mapValues(filled)) { $1 }
     if app.isDescribed { variables[DelegateRecord.variable] = "yes" }

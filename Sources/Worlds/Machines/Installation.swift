@@ -1,6 +1,6 @@
 import Foundation
 
-/// Installs Latchkey on new machines as a user would: the packages, then `latchkey setup` on both.
+/// Installs Latchkey on new machines as a user would: the packages, then `latchkey setup` on the lock and its phones.
 struct Installation {
   /// Each machine, with the folder of its packages.
   let machines: [(machine: RemoteMachine, packages: String?)]
@@ -40,7 +40,7 @@ struct Installation {
   }
 
   private func install(_ folder: String, on machine: RemoteMachine) throws {
-    let names = ["latchkeyd", "latchkey"] + machine.description.apps.map(\.executable)
+    let names = ["latchkeyd", "latchkey"] + machine.description.apps.filter { !$0.isDescribed }.map(\.executable)
     let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     try machine.shell.run("rm -rf \(Self.remoteFolder) && mkdir \(Self.remoteFolder)")
     for name in names {
@@ -57,16 +57,42 @@ struct Installation {
   /// The lock's text goes to each phone, and the phone's to the lock. If they hear each other only afterwards, the
   /// lock knows the phone before they meet.
   private func setUp() throws {
-    let phones = machines.map(\.machine).filter { $0.description.apps.contains(.agent) }
-    guard let lock = machines.first(where: { $0.machine.description.apps.contains(.lock) })?.machine, !phones.isEmpty
-    else { throw WorldError("to set up a lock and a phone both have to be there") }
-    progress("setting up \(([lock] + phones).map(\.name).joined(separator: " and "))")
-    let lockText = try lock.shell.run("latchkey setup lock", limit: .seconds(300)).trimmed(to: 4096)
+    let all = machines.map(\.machine)
+    let phones = all.filter { $0.description.apps.contains(.agent) }
+    guard let lock else { throw WorldError("to set up phones their lock has to be there") }
+    progress("setting up \(([lock] + phones).map(\.name).joined(separator: ", "))")
+    let lockText = try Self.setUp(lock, "lock")
     for phone in phones {
-      let phoneText = try phone.shell.run(
-        "latchkey setup phone --lock \(SecureShell.quoted(lockText))", limit: .seconds(300)
-      ).trimmed(to: 4096)
-      try lock.shell.run("latchkey setup lock --phone \(SecureShell.quoted(phoneText))", limit: .seconds(300))
+      if phone.description.isEnrolled {
+        try introduce(phone, to: lock, lockText)
+      } else {
+        // It gets its doors in the story.
+        phone.introduction = try Self.setUp(phone, "phone")
+      }
     }
+    for machine in all {
+      for app in machine.description.apps where app.isDescribed { try StoryUnit(app).install(on: machine) }
+    }
+  }
+
+  private var lock: RemoteMachine? { machines.map(\.machine).first { $0.description.apps.contains(.lock) } }
+
+  /// Gives a phone and the lock each other's keys, later than the others.
+  func introduce(_ name: String) throws {
+    guard let lock, let phone = machines.map(\.machine).first(where: { $0.name == name }) else {
+      throw WorldError("the story has no lock that \(name) could be introduced to")
+    }
+    try introduce(phone, to: lock, try Self.setUp(lock, "lock"))
+  }
+
+  private func introduce(_ phone: RemoteMachine, to lock: RemoteMachine, _ lockText: String) throws {
+    let phoneText = try Self.setUp(phone, "phone --lock \(SecureShell.quoted(lockText))")
+    phone.introduction = phoneText
+    _ = try Self.setUp(lock, "lock --phone \(SecureShell.quoted(phoneText))")
+  }
+
+  /// - Returns: the text that introduces this machine to the other side.
+  private static func setUp(_ machine: RemoteMachine, _ words: String) throws -> String {
+    try machine.shell.run("latchkey setup \(words)", limit: .seconds(300)).trimmed(to: 4096)
   }
 }

@@ -3,17 +3,16 @@ import Yams
 
 /// The machines on which a story is to happen: `machines.yaml`, described in docs/scenarios.md.
 package struct MachinesDescription: Sendable, Equatable {
-  /// A machine's role in the story. Every scenario with a lock and an agent has these two.
+  /// A machine's role in the story.
   package enum Role: String, Sendable, CaseIterable {
     case lock
+    /// Every machine without the lock, whatever apps it has.
     case phone
 
+    /// `nil` for a machine that would be both.
     init?(_ apps: [InstalledApp]) {
-      switch apps {
-      case [.lock]: self = .lock
-      case [.agent]: self = .phone
-      default: return nil
-      }
+      guard !apps.contains(.lock) || !apps.contains(.agent) else { return nil }
+      self = apps.contains(.lock) ? .lock : .phone
     }
   }
 
@@ -23,8 +22,13 @@ package struct MachinesDescription: Sendable, Equatable {
   }
 
   package var kinds: [Role: Kind]
+  /// Those of single machines of the story, by their names.
+  package var named: [String: Kind]
 
-  package init(kinds: [Role: Kind]) { self.kinds = kinds }
+  package init(kinds: [Role: Kind], named: [String: Kind] = [:]) {
+    self.kinds = kinds
+    self.named = named
+  }
 
   /// Virtual machines created for the run.
   package static func virtual(_ settings: VirtualSettings = VirtualSettings()) -> MachinesDescription {
@@ -112,17 +116,16 @@ extension MachinesDescription {
     let reader = try MappingReader(root, subject: "the file of machines", file: file)
     try reader.allow(["machines"])
     let machines = try MappingReader(try reader.required("machines"), subject: "'machines'", file: file)
-    try machines.allow(Role.allCases.map(\.rawValue))
-    var kinds: [Role: Kind] = [:]
-    for role in Role.allCases {
-      let machine = try MappingReader(
-        try machines.required(role.rawValue), subject: "machine '\(role.rawValue)'", file: file)
-      kinds[role] = try kind(machine)
+    func read(_ name: String) throws(ScenarioError) -> Kind {
+      try kind(MappingReader(try machines.required(name), subject: "machine '\(name)'", file: file))
     }
-    guard Set(kinds.values.map(\.word)).count == 1 else {
-      throw machines.error("a virtual machine and one over ssh have no air in common: both are of one kind")
+    var description = MachinesDescription(kinds: [:])
+    for role in Role.allCases { description.kinds[role] = try read(role.rawValue) }
+    for name in machines.keys where Role(rawValue: name) == nil { description.named[name] = try read(name) }
+    guard Set((Array(description.kinds.values) + Array(description.named.values)).map(\.word)).count == 1 else {
+      throw machines.error("a virtual machine and one over ssh have no air in common: all are of one kind")
     }
-    return MachinesDescription(kinds: kinds)
+    return description
   }
 
   private static func kind(_ reader: MappingReader) throws(ScenarioError) -> Kind {

@@ -3,6 +3,7 @@ import AppLinkBus
 import ChildProcesses
 import Foundation
 import Journal
+import LockCryptography
 import Synchronization
 import TimeTypes
 
@@ -19,6 +20,8 @@ final class RemoteMachine: Machine {
   private var bluetooth: RemoteBluetooth?
   private var control: MachineControl?
   private(set) var isUp = false
+  /// The text that introduces its agent to a lock, if it was set up for the story.
+  var introduction: String?
 
   static let daemonUnit = "latchkeyd.service"
   static let bluetoothUnit = "bluetooth.service"
@@ -40,7 +43,7 @@ final class RemoteMachine: Machine {
       environment: environment)
     let name = description.name
     follower = JournalFollower(name, shell, now: { records.now }, onLine: { records.take($0, machine: name) })
-    records.add(name, follower)
+    records.add(name, follower, apps: description.apps.filter(\.isDescribed))
     try RunFolder.make(run.folder(of: name))
     try RunFolder.make(handFolder)
   }
@@ -102,7 +105,9 @@ final class RemoteMachine: Machine {
 
   // MARK: Processes
 
-  static func unit(of app: InstalledApp) -> String { app.unit ?? "\(app.program).service" }
+  static func unit(of app: InstalledApp) -> String {
+    app.isDescribed ? StoryUnit(app).name : app.unit ?? "\(app.program).service"
+  }
 
   func killDaemon(staysDown: Bool) throws {
     records.expectEnd(of: Self.daemonUnit, on: name)
@@ -156,7 +161,10 @@ final class RemoteMachine: Machine {
   }
 
   func phoneKey() throws -> String {
-    throw WorldError("the key of \(name)'s phone is only known on a simulated machine")
+    guard let introduction else {
+      throw WorldError("the key of \(name)'s phone is not known here: it was set up before the story")
+    }
+    return Hex.text(try PhoneIntroduction(introduction).publicKey)
   }
 
   private func openControl() throws -> MachineControl {

@@ -13,6 +13,8 @@ final class RemoteRecords: @unchecked Sendable {
   private var entries: [JournalEntry] = []
   private var arrivals = 0
   private var followers: [String: JournalFollower] = [:]
+  /// The story's own apps on each machine, by their units.
+  private var apps: [String: [String: InstalledApp]] = [:]
   private var expectedEnds: [String: Int] = [:]
   private var unexpectedEnds: [String: [UnexpectedEnd]] = [:]
   private let beginning: Int64
@@ -49,9 +51,10 @@ final class RemoteRecords: @unchecked Sendable {
   /// The world's time, in nanoseconds since its beginning.
   var now: Int64 { Self.bootNanoseconds() - beginning }
 
-  func add(_ machine: String, _ follower: JournalFollower) {
+  func add(_ machine: String, _ follower: JournalFollower, apps: [InstalledApp] = []) {
     condition.lock()
     followers[machine] = follower
+    self.apps[machine] = Dictionary(uniqueKeysWithValues: apps.map { (StoryUnit($0).name, $0) })
     condition.unlock()
   }
 
@@ -60,11 +63,16 @@ final class RemoteRecords: @unchecked Sendable {
   func take(_ line: SystemdJournalLine, machine: String) {
     condition.lock()
     let follower = followers[machine]
+    let app = line.fields["_SYSTEMD_UNIT"].flatMap { apps[machine]?[$0] }
     condition.unlock()
     // A line without a time, or from before the clock was asked, gets the present time.
     let t = line.unixNanoseconds.flatMap { follower?.clock.instant(ofUnixNanoseconds: $0) }?.nanoseconds ?? now
     write(line, t, machine)
     if let (unit, end) = line.failedUnit { unitFailed(unit, end, machine, pid: line.fields["_PID"]) }
+    if let app, let record = AppRecord(line.fields["MESSAGE"] ?? "") {
+      let pid = Int32(line.fields["_PID"] ?? "") ?? 0
+      return add(record.entry(app.name, machine: machine, t: t, wall: beganAt + t, pid: pid))
+    }
     guard let entry = line.entry(machine: machine, t: t, wall: beganAt + t) else { return }
     add(entry)
   }

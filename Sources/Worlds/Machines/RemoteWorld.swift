@@ -17,7 +17,6 @@ package final class RemoteWorld: World {
   private let pace: Pace?
   private let progress: @Sendable (String) -> Void
   private let tools: MachineTools
-  private var haveMet = false
   private let hasRadioOfItsOwn: Bool
 
   package var now: Instant { Instant(nanoseconds: records.now) }
@@ -34,24 +33,7 @@ package final class RemoteWorld: World {
     self.tools = tools
     hasRadioOfItsOwn = radio != .ordinary
     let environment = Self.environment(run)
-    if let machine = stage.first(where: { $0.apps.contains(where: \.isDescribed) }),
-      let app = machine.apps.first(where: \.isDescribed)
-    {
-      throw WorldError(
-        "the story has an app of its own, '\(app)' on '\(machine.name)', and such apps run only on simulated machines; "
-          + "leave out --on")
-    }
-    var kinds: [(machine: MachineDescription, kind: MachinesDescription.Kind)] = []
-    for machine in stage {
-      guard let role = MachinesDescription.Role(machine.apps), let kind = description.kinds[role],
-        !kinds.contains(where: { $0.machine.apps == machine.apps })
-      else {
-        throw WorldError(
-          "the story's machine '\(machine.name)' can only be a simulated one: machines are a lock and a phone, each with "
-            + "its one app")
-      }
-      kinds.append((machine, kind))
-    }
+    let kinds = try StageMachines(stage, on: description).pairs
     let isVirtual = kinds.contains { if case .virtual = $0.kind { true } else { false } }
     let records = try RemoteRecords(run: run, machines: kinds.map(\.machine.name), recordsLinks: !isVirtual)
     self.records = records
@@ -169,18 +151,22 @@ package final class RemoteWorld: World {
   }
 
   package func boot() throws {
-    for (machine, hardware, _) in virtual {
-      progress("\(machine.name) boots")
-      try hardware.begin()
-      // They are set up apart, and meet in the story: their apps start during the setup, and would bond at once.
-      try hardware.hide()
+    // They are set up apart, and meet in the story: their apps start during the setup, and would bond at once.
+    for (_, hardware, _) in virtual { try hardware.hide() }
+    // Each takes a processor while it boots, and more at a time would only time out.
+    let atOnce = max(2, ProcessInfo.processInfo.activeProcessorCount)
+    for first in stride(from: 0, to: virtual.count, by: atOnce) {
+      let group = virtual[first..<min(first + atOnce, virtual.count)]
+      for (machine, hardware, _) in group {
+        progress("\(machine.name) boots")
+        try hardware.begin()
+      }
+      for (machine, _, _) in group {
+        try machine.connect()
+        progress("\(machine.name) is up")
+      }
     }
-    for (machine, _, _) in virtual {
-      try machine.connect()
-      progress("\(machine.name) is up")
-    }
-    let installation = Installation(
-      machines: virtual.map { ($0.machine, $0.settings.packages ?? tools.packages) }, progress: progress)
+    let installation = installation
     try installation.hideAddresses()
     try installation.install()
     for machine in machines {
@@ -190,10 +176,21 @@ package final class RemoteWorld: World {
     try settle()
   }
 
-  package func meet() throws {
-    if haveMet { return }
-    haveMet = true
-    for (_, hardware, _) in virtual { try hardware.spread() }
+  private var installation: Installation {
+    Installation(machines: virtual.map { ($0.machine, $0.settings.packages ?? tools.packages) }, progress: progress)
+  }
+
+  package var provisioningRestarts: [InstalledApp] { [.agent, .lock] }
+
+  package func provision(phone name: String) throws {
+    guard virtual.contains(where: { $0.machine.name == name }) else {
+      throw WorldError("\(name) can't be provisioned in the middle of a story over ssh")
+    }
+    try installation.introduce(name)
+  }
+
+  package func meet(_ machines: Set<String>) throws {
+    for (machine, hardware, _) in virtual where machines.contains(machine.name) { try hardware.spread() }
   }
 
   package func settle() throws {

@@ -151,17 +151,22 @@ final class VirtualHardware: MachineHardware {
     for (other, _) in places.others(than: name) { try air.range(name, other, on: false) }
   }
 
-  /// Tells the air where this machine is. From now on the distance decides which machines hear it.
+  /// Tells the air where this machine is, once. From now on the distance decides which machines hear it, of those that have
+  /// been told as well.
   func spread() throws {
-    guard let here = places[name] else { return }
+    guard let here = places[name], places.spread.insert(name).inserted else { return }
     try air.place(name, at: here)
-    for (other, _) in places.others(than: name) { try air.range(name, other, on: true) }
+    for (other, _) in places.others(than: name) where places.spread.contains(other) {
+      try air.range(name, other, on: true)
+    }
   }
 }
 
 /// The machines' places at the beginning of the story, shared by all of them.
 final class PlacesOfMachines {
   private let places: [String: Place]
+  /// The machines that the air has placed.
+  var spread: Set<String> = []
   init(_ places: [String: Place]) { self.places = places }
   subscript(name: String) -> Place? { places[name] }
   func others(than name: String) -> [(name: String, place: Place)] {

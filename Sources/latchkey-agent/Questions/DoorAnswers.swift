@@ -44,6 +44,18 @@ extension BoltAnswer {
 }
 
 extension RecordAnswer {
+  /// A record that this phone can't read, as of a later lock, is told as such: nobody can hide one.
+  init(decoding bytes: [UInt8], own: [UInt8], _ names: [[UInt8]: String]) {
+    if let record = try? LockRecord(decoding: bytes) {
+      self.init(record, own: own, names)
+    } else {
+      let number = { bytes.count < $0 + 8 ? 0 : bytes[$0..<$0 + 8].reduce(0) { $0 << 8 | UInt64($1) } }
+      self.init(
+        index: number(8), unixSeconds: Int64(bitPattern: number(16)), kind: "unknown", bolt: "unknown",
+        cause: "unknown", result: "unknown", by: nil, key: nil)
+    }
+  }
+
   /// - Parameters:
   ///   - own: this phone's public key.
   ///   - names: those of others, by key.

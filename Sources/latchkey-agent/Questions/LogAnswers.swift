@@ -11,6 +11,7 @@ extension QuestionDesk {
     try await beginConversation()
     try await learnNames()
     let end = try await page(from: 0, count: 0)
+    app.log.compare(end.head)
     guard end.head.index > 0 else {
       return answer(door, end, records: [], at: end.head, isAccepted: question.isAccepted)
     }
@@ -25,7 +26,6 @@ extension QuestionDesk {
     }
     app.log.noteGap(oldest: end.first)
     guard wanted <= end.head.index else {
-      app.log.compare(end.head)
       return answer(door, end, records: [], at: end.head, isAccepted: question.isAccepted)
     }
     // From the end that was seen last, so that what is new is known to follow it.
@@ -34,6 +34,10 @@ extension QuestionDesk {
     var walk = LogWalk(log: app.log, after: question.after)
     var records: [[UInt8]] = []
     while start <= end.head.index, records.count < LogQuestion.maximumCount {
+      if start < wanted, walk.isTired {
+        walk.rest()
+        return answer(door, end, records: [], at: walk.end ?? end.head, isAccepted: question.isAccepted)
+      }
       let room = start < wanted ? LogPage.maximumCount : LogQuestion.maximumCount - records.count
       let page = try await page(from: start, count: min(room, LogPage.maximumCount))
       guard !page.records.isEmpty, page.before.index == start - 1 else {
@@ -60,7 +64,7 @@ extension QuestionDesk {
     defer { if isAccepted == true { app.log.forgetTroubles() } }
     return LogAnswer(
       door: door, first: page.first, last: page.head.index,
-      records: records.compactMap { try? LockRecord(decoding: $0) }.map { RecordAnswer($0, own: app.publicKey, names) },
+      records: records.map { RecordAnswer(decoding: $0, own: app.publicKey, names) },
       end: SeenHead(index: end.index, hash: Hex.text(end.hash)), troubles: app.log.troubles)
   }
 }

@@ -7,6 +7,10 @@ import LockProtocol
   let log: SeenLog
   private(set) var end: LogHead?
   private var hasPassedSeen = false
+  private var isTorn = false
+  private var walkedCount = 0
+  /// How many records one question goes through for what it does not show: some 20 s over the air.
+  static let walkLimit = 2048
   /// The first record that says that it is another one.
   private var misplaced: (place: UInt64, index: UInt64)?
 
@@ -17,7 +21,9 @@ import LockProtocol
   }
 
   mutating func take(_ page: LogPage) {
-    if let end, end != page.before {
+    walkedCount += page.records.count
+    if let end, end != page.before, !isTorn {
+      isTorn = true
       log.isBroken("the records up to \(end.index) are not those that the lock sent a moment ago")
     }
     var head = page.before
@@ -28,6 +34,15 @@ import LockProtocol
       check(head)
     }
     end = head
+  }
+
+  /// Whether this question has gone far enough. The next one goes on where it has come to.
+  var isTired: Bool { walkedCount >= Self.walkLimit }
+
+  /// The way to here counts as seen, though it is not the log's end.
+  mutating func rest() {
+    guard let end, hasPassedSeen || log.seen == nil else { return }
+    log.see(end)
   }
 
   /// The log's end, as the lock said before the first page. It may have grown since.

@@ -46,6 +46,8 @@ struct NoAnswer: Error {
   private var roomEnd: CheckedContinuation<RoomOutcome, Never>?
   private var listening: CheckedContinuation<Void, any Error>?
   private var replying: CheckedContinuation<LockReply, any Error>?
+  /// What the lock was asked last.
+  private var asked: LockRequest.Kind?
   private var conversation: Conversation<SwiftCryptography>?
   /// How long the lock has to reply.
   private static let patience: Duration = .seconds(15)
@@ -230,6 +232,7 @@ struct NoAnswer: Error {
     let message = try conversation.seal(request.encoded)
     let tag = conversation.tag
     self.conversation = conversation
+    asked = request.kind
     defer { alarm?.set(nil) }
     return try await withCheckedThrowingContinuation { continuation in
       replying = continuation
@@ -250,6 +253,7 @@ struct NoAnswer: Error {
     guard let text = conversation?.take(fragment) else { return }
     do {
       let reply = try LockReply(decoding: text)
+      guard let asked, reply.replies(to: asked) else { throw LockMessageError.unknownValue }
       replying?.resume(returning: reply)
     } catch { replying?.resume(throwing: NoAnswer.unreadable) }
     replying = nil

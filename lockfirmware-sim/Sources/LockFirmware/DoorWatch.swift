@@ -23,6 +23,8 @@ package struct DoorWatch: Sendable {
     var isUndecided = false
     /// The door has opened while this phone was not linked. Nothing is known any more, unless its link comes up soon.
     var isForgotten = false
+    /// It counts as inside only because it may be a phone that had to make room.
+    var isPresumed = false
     /// When it came home and had the bolt unlocked, or found it unlocked. `nil` once the door has opened.
     var cameAt: Int64?
   }
@@ -46,6 +48,8 @@ package struct DoorWatch: Sendable {
   /// A phone had the bolt unlocked, and the door has not opened since.
   private var unlockedAt: Int64?
   private var known: [Known] = []
+  /// A phone that may be inside had to make room. Until the door opens again, any phone that is not known may be that one.
+  private var hasForgottenSomebody = false
   /// The most phones of which something is known.
   private let limit: Int
   /// Of how many phones something is known.
@@ -67,14 +71,18 @@ package struct DoorWatch: Sendable {
     openedAt = now
     unlockedAt = nil
     for index in known.indices { known[index].isForgotten = true }
+    // Only of phones that are linked anything is known from now on.
+    let mayBeInside = hasForgottenSomebody
+    hasForgottenSomebody = false
     // A phone may have more than one link.
     for phone in linked {
-      let index = index(of: phone)
+      let index = index(of: phone, mayBeInside: mayBeInside)
       guard known[index].isForgotten else { continue }
       let comesIn = known[index].cameAt.map { now - $0 <= Self.restMilliseconds } ?? false
       known[index].cameAt = nil
       if comesIn {
         known[index].isForgotten = false
+        known[index].isPresumed = false
         known[index].whereabouts = .inside
       } else {
         isBesideOpening(index)
@@ -85,22 +93,37 @@ package struct DoorWatch: Sendable {
   /// A phone that was inside stays inside until its link is lost. One that had left may have come in with a key.
   private mutating func isBesideOpening(_ index: Int) {
     known[index].isForgotten = false
+    known[index].isPresumed = false
     known[index].isUndecided = true
     if known[index].whereabouts == .left { known[index].whereabouts = .unknown }
   }
 
-  private mutating func index(of phone: [UInt8]) -> Int {
+  private mutating func index(of phone: [UInt8]) -> Int { index(of: phone, mayBeInside: hasForgottenSomebody) }
+
+  private mutating func index(of phone: [UInt8], mayBeInside: Bool) -> Int {
     if let index = known.firstIndex(where: { $0.phone == phone }) { return index }
     if known.count >= limit { makeRoom() }
-    known.append(Known(phone: phone, whereabouts: .unknown, isForgotten: true))
+    known.append(
+      Known(
+        phone: phone, whereabouts: mayBeInside ? .inside : .unknown, isForgotten: !mayBeInside, isPresumed: mayBeInside)
+    )
     return known.count - 1
   }
 
-  /// Nothing is known any more of the phone of which the least is known, and of those the oldest.
+  /// Nothing is known any more of the phone of which the least is known, and of those the oldest. If it may be inside, no phone
+  /// that is not known is believed to be outside: its owner is asked.
   private mutating func makeRoom() {
-    let nothing = known.firstIndex { $0.isForgotten && $0.cameAt == nil }
-    let little = known.firstIndex { $0.whereabouts == .unknown && !$0.isUndecided }
-    known.remove(at: nothing ?? little ?? 0)
+    if let nothing = known.firstIndex(where: { $0.isForgotten && $0.cameAt == nil }) {
+      known.remove(at: nothing)
+      return
+    }
+    let little = known.firstIndex { ($0.whereabouts == .unknown || $0.isPresumed) && !$0.isUndecided }
+    // Of one that has left, less is believed then: it needs an approach.
+    let left = known.firstIndex { $0.whereabouts == .left && !$0.isUndecided && $0.cameAt == nil }
+    let forgotten = known.remove(at: little ?? left ?? 0)
+    if forgotten.whereabouts == .inside || forgotten.isUndecided || forgotten.cameAt != nil {
+      hasForgottenSomebody = true
+    }
   }
 
   /// A phone has proven itself. It counts as linked when the door opened if its link came up before that or soon after: a
@@ -141,10 +164,11 @@ package struct DoorWatch: Sendable {
   package mutating func forget(_ phone: [UInt8]) { known.removeAll { $0.phone == phone } }
 
   package func whereabouts(of phone: [UInt8], at now: Int64) -> Whereabouts {
-    guard isBelieved(at: now), let found = known.first(where: { $0.phone == phone }), !found.isForgotten else {
-      return .unknown
+    guard isBelieved(at: now) else { return .unknown }
+    guard let found = known.first(where: { $0.phone == phone }) else {
+      return hasForgottenSomebody ? .inside : .unknown
     }
-    return found.whereabouts
+    return found.isForgotten ? .unknown : found.whereabouts
   }
 
   /// Whether somebody may be leaving now. Then phones should read their signals.

@@ -1,0 +1,86 @@
+import Foundation
+import JournalEvents
+
+/// What an app of the story's own needs on a virtual machine: its declaration, a unit with a user of its own, and polkit's rule.
+struct StoryUnit {
+  let app: InstalledApp
+  /// Every unit of this kind, for polkit.
+  private static let prefix = "latchkey-story-"
+  private static let user = "latchkey-story"
+  private static let apps = "/usr/share/latchkey/apps"
+
+  init(_ app: InstalledApp) { self.app = app }
+
+  var name: String { "\(Self.prefix)\(app.name).service" }
+
+  /// The unit's file.
+  ///
+  /// - Parameter program: its absolute path on the machine.
+  func text(program: String, arguments: [String]) -> String {
+    // Systemd would put a variable's value in only here.
+    let command = ([program] + arguments).map { Self.word($0).replacing("$", with: "$$") }.joined(separator: " ")
+    let variables = app.environment.merging([
+      "LATCHKEY_INFO_PLIST": "\(folder)/Info.plist", DelegateRecord.variable: "yes", "LIBDISPATCH_LOG": "NO",
+    ]) { $1 }.sorted { $0.key < $1.key }
+    return """
+      [Unit]
+      After=latchkeyd.service
+      StartLimitIntervalSec=0
+      CollectMode=inactive-or-failed
+
+      [Service]
+      Type=exec
+      ExecStart=\(command)
+      \(variables.map { "Environment=\(Self.word("\($0.key)=\($0.value)"))" }.joined(separator: "\n"))
+      User=\(Self.user)
+      StateDirectory=\(Self.prefix)\(app.name)
+      SyslogIdentifier=\(app.name)
+      Restart=no
+
+      """
+  }
+
+  /// polkit's rule by which latchkeyd may start, freeze and end such units.
+  static let rule = """
+    polkit.addRule(function (action, subject) {
+      if (action.id == "org.freedesktop.systemd1.manage-units" && subject.user == "latchkey" &&
+          (action.lookup("unit") || "").indexOf("\(prefix)") == 0) return polkit.Result.YES;
+    });
+
+    """
+
+  private var folder: String { "\(Self.apps)/\(app.bundleIdentifier)" }
+
+  /// One word of a unit's line: no quote and no specifier of systemd's is in it by accident.
+  private static func word(_ text: String) -> String {
+    let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("%", with: "%%")
+      .replacing("\n", with: "\\n")
+    return "\"\(escaped)\""
+  }
+
+  /// latchkeyd reads the apps when it starts, so it is started again.
+  func install(on machine: RemoteMachine) throws {
+    let shell = machine.shell
+    let found = try shell.perform("PATH=$PATH:/usr/libexec/latchkey command -v \(SecureShell.quoted(app.executable))")
+    let program = found.output.trimmed(to: 4096)
+    guard found.end == .exited(0), program.hasPrefix("/") else {
+      throw WorldError("the program '\(app.executable)' of the app '\(app.name)' is not installed on \(machine.name)")
+    }
+    let description = AppDescription(app, home: "/var/lib/\(Self.prefix)\(app.name)", machine: machine.name)
+    let plist = try description.propertyList(executable: program, unit: name)
+    let files = [
+      ("\(folder)/Info.plist", String(decoding: plist, as: UTF8.self)),
+      ("/etc/systemd/system/\(name)", text(program: program, arguments: description.arguments)),
+      ("/etc/polkit-1/rules.d/51-latchkey-story.rules", Self.rule),
+    ]
+    try shell.run(
+      "mkdir -p \(SecureShell.quoted(folder)) /etc/polkit-1/rules.d; "
+        + "id \(Self.user) >/dev/null 2>&1 || useradd --system --no-create-home --shell /usr/sbin/nologin \(Self.user)")
+    for (path, text) in files {
+      try shell.run("printf %s \(SecureShell.quoted(text)) >\(SecureShell.quoted(path))")
+    }
+    try shell.run(
+      "systemctl daemon-reload; systemctl try-restart polkit.service; systemctl restart \(RemoteMachine.daemonUnit)",
+      limit: .seconds(180))
+  }
+}
