@@ -97,7 +97,8 @@ extension BlueZModel {
     if !kernel.isBlocked, !kernel.powered { powerOn() }
   }
 
-  mutating func stop(_ cause: StopCause) {
+  /// - Parameter isSilent: links are not ended, as at a machine that loses its power.
+  mutating func stop(_ cause: StopCause, isSilent: Bool = false) {
     guard isRunning else {
       if cause == .shutDown { endKernel() }
       restartDeadline = nil
@@ -109,7 +110,7 @@ extension BlueZModel {
     case .stopped: sayGoodBye()
     case .killed, .crashed: leaveToKernel()
     case .shutDown:
-      for link in links.keys.sorted() { tell(.disconnect(configuration.controller, link, .remoteUserTerminated)) }
+      for link in links.keys.sorted() where !isSilent { tell(.disconnect(configuration.controller, link, .remotePoweredOff)) }
     }
     // The kernel's discovery ends with the process that asked for it. Its accept list and its advertisements stay.
     tellScan(nil)
@@ -192,7 +193,7 @@ extension BlueZModel {
 
   /// A client switches the adapter off. Before the power goes, monitors lose what they have found, and devices that
   /// were only discovered are removed. (A blocked adapter does neither.)
-  mutating func switchOff(for caller: PendingCall) {
+  mutating func switchOff(for caller: PendingCall? = nil) {
     guard adapter.isPowered else { return }
     tell(monitors.losePower())
     for path in devices.keys.sorted() {

@@ -39,8 +39,12 @@ package struct BlueZModel: Sendable {
     case kill
     /// The machine shuts down: bluetoothd and the kernel end. Only `storage` is left.
     case shutDown
+    /// The same at one moment: nothing is sent any more.
+    case cutPower
     /// The machine boots, and starts bluetoothd.
     case boot
+    /// Some client switches the adapter.
+    case setPowered(Bool)
     case setBlocked(Bool)
     /// The controller is unplugged (false) or plugged in (true), which clears the kernel's lists.
     case setPlugged(Bool)
@@ -197,7 +201,9 @@ package struct BlueZModel: Sendable {
     case .stop: stop(.stopped)
     case .kill: stop(.killed)
     case .shutDown: stop(.shutDown)
+    case .cutPower: stop(.shutDown, isSilent: true)
     case .boot: if !isRunning { restartDeadline = now + configuration.timings.boot }
+    case .setPowered(let isOn): if isOn { powerOn() } else { switchOff() }
     case .setBlocked(let isBlocked): setBlocked(isBlocked)
     case .setPlugged(let isPlugged): setPlugged(isPlugged)
     }

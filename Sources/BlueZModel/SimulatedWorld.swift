@@ -317,14 +317,15 @@ package struct SimulatedWorld: Sendable {
     case .walk(_, let x, let y, let seconds): walk(name, to: Position(x: x, y: y), seconds: seconds, at: now)
     case .shield(_, let isOn): pending.append(.radio(.setShielded(controller, isOn)))
     case .plug(_, let isOn): plug(name, isOn)
+    case .power(_, let isOn): pending.append(.model(name, .control(.setPowered(isOn))))
     case .block(_, let isOn): pending.append(.model(name, .control(.setBlocked(isOn))))
     case .restartBluetoothd(_, let killed):
       pending.append(.model(name, .control(killed ? .kill : .stop)))
       pending.append(.model(name, .control(.start)))
     case .stopBluetoothd(_, let killed): pending.append(.model(name, .control(killed ? .kill : .stop)))
     case .startBluetoothd: pending.append(.model(name, .control(.start)))
-    case .shutDown:
-      pending.append(.model(name, .control(.shutDown)))
+    case .shutDown, .cutPower:
+      pending.append(.model(name, .control(command == .cutPower(machine: name) ? .cutPower : .shutDown)))
       outputs.append(.shutDown(machine: name))
     case .boot: pending.append(.model(name, .control(.boot)))
     case .remember(_, let devices):

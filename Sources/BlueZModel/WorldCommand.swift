@@ -39,14 +39,18 @@ package enum WorldCommand: Sendable, Hashable, Codable {
   case shield(machine: String, isOn: Bool)
   /// Unplugs the controller (false) or plugs it in. Links drop, and the kernel forgets which devices it looks for.
   case plug(machine: String, isOn: Bool)
+  /// A client of its bluetoothd switches the adapter's power off (false) or on.
+  case power(machine: String, isOn: Bool)
   /// rfkill.
   case block(machine: String, isOn: Bool)
   /// Restarts bluetoothd, by SIGTERM or, if `killed`, by SIGKILL.
   case restartBluetoothd(machine: String, killed: Bool)
   case stopBluetoothd(machine: String, killed: Bool)
   case startBluetoothd(machine: String)
-  /// The machine shuts down. Bonds and caches stay on its disk.
+  /// The machine shuts down, which ends its links. Bonds and caches stay on its disk.
   case shutDown(machine: String)
+  /// The same without a word: its peers find out by their timeout.
+  case cutPower(machine: String)
   case boot(machine: String)
   /// Devices that the machine's bluetoothd has bonded with earlier and that are not present now. They are put on its
   /// disk while bluetoothd is not running (`stopBluetoothd` before, `startBluetoothd` after), so they are there as
@@ -58,9 +62,10 @@ package enum WorldCommand: Sendable, Hashable, Codable {
   package var machine: String {
     switch self {
     case .move(let machine, _, _), .walk(let machine, _, _, _), .shield(let machine, _), .plug(let machine, _),
-      .block(let machine, _),
+      .power(let machine, _), .block(let machine, _),
       .restartBluetoothd(let machine, _), .stopBluetoothd(let machine, _), .startBluetoothd(let machine),
-      .shutDown(let machine), .boot(let machine), .remember(let machine, _), .hear(let machine, _):
+      .shutDown(let machine), .cutPower(let machine), .boot(let machine), .remember(let machine, _),
+      .hear(let machine, _):
       machine
     }
   }

@@ -297,7 +297,12 @@ extension BluetoothSystem {
         livedUnheard(path)
       }
     }
-    if !Device.advertised.isDisjoint(with: changed.keys) { sighted(peer) }
+    if !Device.advertised.isDisjoint(with: changed.keys) {
+      sighted(peer)
+    } else if !device.isConnected, !Device.alsoAdvertised.isDisjoint(with: changed.keys) {
+      // A scan response that was lost at first comes with a signal that is as strong as before.
+      reportSighting(peer)
+    }
   }
 
   private mutating func linkChanged(_ peer: PeerIdentifier, isUp: Bool, wasResolved: Bool) {

@@ -16,7 +16,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
 
   private static let process = AppSession(
     identity: Result { () throws(AppIdentity.Missing) in try AppIdentity.ofThisProcess() },
-    logger: Logger(label: "org.latchkey.corebluetooth"), makeLink: ProcessLink.make)
+    logger: Logger(label: "org.latchkey.corebluetooth"), keep: ProcessLink.keepDefaults, makeLink: ProcessLink.make)
 
   /// Whether the system is there, and what it answered.
   private enum Phase {
@@ -32,6 +32,8 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   /// `nil` but in a test.
   let observer: (any SessionObserver)?
   private let identity: AppIdentity?
+  /// Keeps what the app has stored, before it says that it has handled everything. It may be killed then.
+  private let keep: (@Sendable () -> Void)?
   private var phase = Phase.away
   private var connection: (any AppLinkConnection)?
   private var managers: [ManagerIdentifier: WeakManager] = [:]
@@ -64,10 +66,11 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   /// - Parameter makeLink: Makes the link. Once started, the link calls its delegate from a thread of its own.
   package init(
     identity: Result<AppIdentity, AppIdentity.Missing>, logger: Logger, observer: (any SessionObserver)? = nil,
-    makeLink: (any AppLinkDelegate, Logger) -> Link
+    keep: (@Sendable () -> Void)? = nil, makeLink: (any AppLinkDelegate, Logger) -> Link
   ) {
     self.logger = logger
     self.observer = observer
+    self.keep = keep
     self.identity = try? identity.get()
     switch identity {
     case .failure(let missing):
@@ -269,6 +272,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     manager?.enqueue {
       manager?.apply(event.body)
     } after: { [self] in
+      if let keep, locked({ outstanding == 1 }) { keep() }
       finishOne()
     }
   }

@@ -27,7 +27,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   var connectOptions: [PeerIdentifier: ConnectOptions] = [:]
   var scan: ScanRequest?
   /// The peripherals that a scan without duplicates has reported. One to which the app was connected meanwhile is reported anew.
-  var discovered: Set<PeerIdentifier> = []
+  var discovered: [PeerIdentifier: ToldAdvertisement] = [:]
   var pending: [OperationIdentifier: PendingOperation] = [:]
   var connectionWatch: ConnectionWatch?
   private var tableLimit = 64
@@ -79,7 +79,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     guard acceptsCommands("scanForPeripherals(withServices:options:)") else { return }
     locked {
       scan = request
-      discovered = []
+      discovered = [:]
       session.send(.central(managerIdentifier, .scan(request)), for: self)
     }
   }
@@ -223,7 +223,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   override func radioDidEnd() {
     guard scan != nil else { return }
     scan = nil
-    discovered = []
+    discovered = [:]
     session.send(.central(managerIdentifier, .stopScan), for: self)
   }
 

@@ -3,21 +3,29 @@ import Foundation
 import Glibc
 import JournalEvents
 
-/// Writes what delegates are told to the app's output, if the story in which it runs wants to know
-/// (`LATCHKEY_RECORD_CALLS`). One line each, so that promises about the app can be checked.
+/// Writes what delegates are told beside the app's output, if the story in which it runs wants to know
+/// (`LATCHKEY_RECORD_CALLS`, the file). One line each, so that promises about the app can be checked.
 enum CallRecord {
-  private static let isWanted = !(ProcessInfo.processInfo.environment[DelegateRecord.variable] ?? "").isEmpty
+  private static let file = ProcessInfo.processInfo.environment[DelegateRecord.variable].flatMap {
+    $0.isEmpty ? nil : $0
+  }
+  private static var isWanted: Bool { file != nil }
 
   /// The manager's delegate is about to be told this.
   static func note(_ body: Event.Body, _ manager: CBManager) {
     let (isTold, isAsked) = locked { isWanted ? (manager.isTold(body), manager.isAsked(body)) : (false, false) }
-    guard isTold else { return }
+    guard isTold, let file else { return }
     let line =
       DelegateRecord.mark + DelegateRecord.event
       + fields(body, manager, isAsked: isAsked).map { " \($0.rawValue)=\"\(escaped($1))\"" }.joined() + "\n"
+    // An app may close its output and any descriptor that it does not know, and give their numbers to files of its own. So the file
+    // is opened each time.
+    let descriptor = open(file, O_WRONLY | O_APPEND | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
     // By one call, so that lines stay whole. Nothing waits in a buffer if the app is killed.
     var bytes = Array(line.utf8)
-    _ = write(STDERR_FILENO, &bytes, bytes.count)
+    _ = write(descriptor, &bytes, bytes.count)
   }
 
   private static func fields(

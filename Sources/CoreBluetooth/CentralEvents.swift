@@ -62,7 +62,7 @@ extension CBCentralManager {
   private func discover(_ snapshot: PeripheralSnapshot, _ advertisement: AdvertisementData, _ rssi: Int8) {
     let found: CBPeripheral? = locked {
       guard let scan else { return nil }  // Stopped while the event was on its way.
-      let isNew = discovered.insert(snapshot.identifier).inserted
+      let isNew = hears(of: snapshot.identifier, advertisement)
       guard isNew || scan.allowDuplicates else { return nil }
       let peripheral = self.peripheral(snapshot.identifier)
       peripheral.currentName = snapshot.name ?? peripheral.currentName
@@ -72,6 +72,13 @@ extension CBCentralManager {
     tells("didDiscover", found)
     delegate?.centralManager(
       self, didDiscover: found, advertisementData: advertisement.dictionary, rssi: NSNumber(value: rssi))
+  }
+
+  /// Called under the lock. Returns whether it is news for the delegate.
+  private func hears(of identifier: PeerIdentifier, _ advertisement: AdvertisementData) -> Bool {
+    let isFirst = discovered[identifier] == nil
+    let isNews = discovered[identifier, default: ToldAdvertisement()].takes(advertisement)
+    return isFirst || isNews
   }
 
   private func connected(_ snapshot: PeripheralSnapshot) {
@@ -133,7 +140,7 @@ extension CBCentralManager {
     pending = pending.filter { $0.value.peripheral !== peripheral }
     peripheral.isCancelling = false
     // A scan that goes on tells of it again.
-    discovered.remove(identifier)
+    discovered[identifier] = nil
     peripheral.endChannels()
     peripheral.unansweredWrites = 0
     peripheral.isRefusingWrites = false
@@ -220,6 +227,6 @@ extension CBCentralManager {
       state: toldState,
       peripherals: peripherals.map(\.snapshot).sorted { $0.identifier < $1.identifier },
       connectOptions: connectOptions, scan: scan,
-      discovered: scan?.allowDuplicates == false ? discovered.sorted() : [])
+      discovered: scan?.allowDuplicates == false ? discovered.keys.sorted() : [])
   }
 }

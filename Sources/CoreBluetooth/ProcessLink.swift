@@ -1,6 +1,7 @@
 import AppLink
 import AppLinkBus
 import CSystemd
+import Foundation
 import Logging
 
 /// The link of a process that is an app, to latchkeyd over the bus.
@@ -12,4 +13,7 @@ enum ProcessLink {
     let client = AppLinkClient(logger: logger, delegate: delegate)
     return AppSession.Link(connection: client) { try client.start() }
   }
+
+  /// Foundation on Linux writes UserDefaults only when it is told to. If nothing has changed, that takes 10 µs.
+  static func keepDefaults() { UserDefaults.standard.synchronize() }
 }

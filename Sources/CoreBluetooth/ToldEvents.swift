@@ -41,8 +41,10 @@ extension CBCentralManager {
     case .connected(let snapshot):
       guard let peripheral = table[snapshot.identifier]?.peripheral else { return true }
       return !peripheral.isCancelling && !peripheral.isConnectionKnown
-    case .discovered(let snapshot, _, _):
-      return scan.map { $0.allowDuplicates || !discovered.contains(snapshot.identifier) } ?? false
+    case .discovered(let snapshot, let advertisement, _):
+      guard let scan else { return false }
+      guard var known = discovered[snapshot.identifier] else { return true }
+      return known.takes(advertisement) || scan.allowDuplicates
     case .connectionEvent: return connectionWatch != nil
     case .nameChanged(let identifier, _), .servicesModified(let identifier, _):
       return table[identifier]?.peripheral != nil

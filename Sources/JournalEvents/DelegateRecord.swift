@@ -1,7 +1,7 @@
-/// The records that the CoreBluetooth module writes to the output of a story's own apps, one for each call of a
+/// The records that the CoreBluetooth module writes beside the output of a story's own apps, one for each call of a
 /// delegate, just before the call.
 package enum DelegateRecord {
-  /// With this variable set to anything but nothing, an app's calls are recorded.
+  /// The file to which an app's calls are appended: the one that its output goes to.
   package static let variable = "LATCHKEY_RECORD_CALLS"
   /// What a record's line in the output of an app begins with.
   package static let mark = "latchkey: "

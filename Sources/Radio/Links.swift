@@ -61,15 +61,24 @@ extension Radio {
   }
 
   /// A controller's ends of links vanish without notice to the peers.
-  mutating func dropLinks(of controller: ControllerIdentifier) {
+  /// - Parameter alsoEnding: if not, those that its host has ended stay until the peer knows. A host that switches its controller off
+  ///   ends its links first, and does not wait for the peers.
+  mutating func dropLinks(of controller: ControllerIdentifier, alsoEnding: Bool) {
     for (identifier, link) in links {
-      guard let role = link.role(of: controller) else { continue }
+      guard let role = link.role(of: controller), alsoEnding || link[role].termination == nil else { continue }
       links[identifier]?[role].shut()
       if links[identifier]?.isOver == true { links[identifier] = nil }
     }
   }
 
-  func path(of link: Link) -> Path? { path(between: link.central.controller, and: link.peripheral.controller) }
+  func path(of link: Link) -> Path? {
+    takesPart(link.central) && takesPart(link.peripheral) ? way(of: link) : nil
+  }
+
+  private func takesPart(_ end: Link.End) -> Bool {
+    guard let controller = controllers[end.controller] else { return false }
+    return controller.isOnAir || !controller.isShielded && end.termination != nil
+  }
 
   /// The same, whether or not they can hear and be heard now.
   func way(of link: Link) -> Path? { way(between: link.central.controller, and: link.peripheral.controller) }
@@ -85,7 +94,9 @@ extension Radio {
       // Nothing keeps a copy of the link while it changes: its queues would be copied with it.
       guard let conditions = conditions(of: identifier) else { continue }
       for effect in links[identifier]?.pass(to: now.nanoseconds, conditions) ?? [] {
-        guard let controller = links[identifier]?[effect.role].controller else { continue }
+        // A controller that is off tells its host nothing.
+        guard let controller = links[identifier]?[effect.role].controller, controllers[controller]?.isPowered == true
+        else { continue }
         switch effect {
         case .received(_, let frame): outputs.append(RadioOutput(controller, .received(identifier, frame)))
         case .disconnected(_, let reason): outputs.append(RadioOutput(controller, .disconnected(identifier, reason)))

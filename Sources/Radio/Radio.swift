@@ -84,7 +84,7 @@ package struct Radio: Sendable {
     case .addController(let identifier, let position): try add(identifier, position)
     case .removeController(let identifier):
       _ = try known(identifier)
-      dropLinks(of: identifier)
+      dropLinks(of: identifier, alsoEnding: true)
       controllers[identifier] = nil
     case .move(let identifier, let position):
       _ = try known(identifier)
@@ -152,11 +152,13 @@ package struct Radio: Sendable {
 
   private mutating func setPower(_ identifier: ControllerIdentifier, _ isPowered: Bool) throws(Refusal) {
     let controller = try known(identifier)
-    if isPowered {
+    if isPowered, !controller.isPowered {
+      // It begins anew, with a reset.
+      dropLinks(of: identifier, alsoEnding: true)
       controllers[identifier]?.isPowered = true
-    } else if controller.isPowered {
+    } else if !isPowered, controller.isPowered {
       controllers[identifier]?.powerOff()
-      dropLinks(of: identifier)
+      dropLinks(of: identifier, alsoEnding: false)
     }
   }
 }

@@ -129,6 +129,45 @@ import TimeTypes
     #expect(bench.comeHomeAndConnect() == true)
   }
 
+  /// How a machine's radio goes.
+  enum PowerLoss: CaseIterable, Sendable {
+    case switchedOff, switchedOffByCommand, blocked, bluetoothdStopped, shutDown, unplugged, powerCut
+
+    var isSilent: Bool { self == .unplugged || self == .powerCut }
+  }
+
+  @Test(
+    "C3: a machine whose Bluetooth goes off ends its links first, so the other one knows at once; one that is unplugged or loses its power says nothing",
+    arguments: PowerLoss.allCases)
+  func linksEndFirst(_ how: PowerLoss) throws {
+    var bench = Bench()
+    _ = bench.settle()
+    let began = bench.now
+    switch how {
+    case .switchedOff:
+      bench.call(
+        Bench.door, Bench.adapter, .setProperty(interface: InterfaceName.adapter, name: "Powered", value: .bool(false)))
+    case .switchedOffByCommand:
+      bench.command(.power(machine: Bench.door, isOn: false))
+      #expect(bench.world.managedObjects(of: Bench.door)[Bench.adapter] != nil, "the controller stays")
+    case .blocked: bench.command(.block(machine: Bench.door, isOn: true))
+    case .bluetoothdStopped: bench.command(.stopBluetoothd(machine: Bench.door, killed: false))
+    case .shutDown: bench.command(.shutDown(machine: Bench.door))
+    case .unplugged: bench.command(.plug(machine: Bench.door, isOn: false))
+    case .powerCut: bench.command(.cutPower(machine: Bench.door))
+    }
+    bench.run(within: .seconds(30)) { !$0.isConnected }
+    #expect(!bench.isConnected)
+    let reasons = bench.events.compactMap { if case .linkDown(_, _, _, let reason) = $0.event { reason } else { nil } }
+    if how.isSilent {
+      #expect(bench.now - began > .milliseconds(300))
+      #expect(reasons == ["connectionTimeout"])
+    } else {
+      #expect(bench.now - began < .milliseconds(100))
+      #expect(reasons == ["remotePoweredOff"])
+    }
+  }
+
   @Test("H4: an unplugged controller forgets the devices to connect; bonds stay")
   func unplugged() {
     var bench = Bench()

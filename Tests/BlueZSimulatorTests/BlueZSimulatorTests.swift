@@ -205,8 +205,9 @@ import Timekeeping
     arguments: [
       SimulatorCommand.move(machine: "phone", x: 1.5, y: -2),
       .walk(machine: "phone", x: 1.5, y: -2, seconds: 45), .shield(machine: "phone", isOn: true),
-      .plug(machine: "phone", isOn: false), .block(machine: "phone", isOn: true),
-      .restartBluetoothd(machine: "phone", killed: true), .shutDown(machine: "phone"), .boot(machine: "phone"),
+      .plug(machine: "phone", isOn: false), .power(machine: "phone", isOn: false), .block(machine: "phone", isOn: true),
+      .restartBluetoothd(machine: "phone", killed: true), .shutDown(machine: "phone"), .cutPower(machine: "phone"),
+      .boot(machine: "phone"),
       .hear(machine: "phone", input: .malformedAdvertisement),
       .remember(
         machine: "phone",

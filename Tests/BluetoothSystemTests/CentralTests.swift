@@ -90,6 +90,84 @@ struct CentralTests {
     #expect(sightings(desk) == 2)
   }
 
+  /// What a scan for anything was told of the desk's peripheral: the name and the services of each discovery.
+  private func sightings(_ desk: Desk) -> [[String]] {
+    desk.events.compactMap { event in
+      guard case .discovered(_, let data, _) = event.body else { return nil }
+      return [data.localName ?? "-"] + data.serviceUUIDs.map(\.description)
+    }
+  }
+
+  private func scanningForAnything(allowDuplicates: Bool = false) -> Desk {
+    var desk = Desk()
+    desk.appear(bonded: false)
+    desk.open()
+    desk.createCentral()
+    desk.say(.central(Desk.central, .scan(ScanRequest(services: nil, allowDuplicates: allowDuplicates))))
+    return desk
+  }
+
+  @Test(
+    "C2: a peripheral is discovered once more when its name is heard, whose scan response was lost at first, and no more"
+  )
+  func nameHeardLater() {
+    var desk = scanningForAnything()
+    desk.change(["RSSI": .int16(-60)])
+    #expect(sightings(desk).map { $0[0] } == ["-"])
+    // The signal is as strong as before, so bluetoothd says nothing about it.
+    desk.change(["Name": .string("Band")])
+    #expect(sightings(desk).map { $0[0] } == ["-", "Band"])
+    desk.change(["Name": .string("Band 2"), "RSSI": .int16(-70)])
+    desk.change(["RSSI": .int16(-60)])
+    #expect(sightings(desk).count == 2, "another name is no news")
+  }
+
+  @Test(
+    "C2: so it is for each kind of data and for each service, and a device that names ever other ones is news no more")
+  func dataHeardLater() {
+    var desk = scanningForAnything()
+    let first = "0000180d-0000-1000-8000-00805f9b34fb"
+    let second = "0000180f-0000-1000-8000-00805f9b34fb"
+    desk.change(["RSSI": .int16(-60), "UUIDs": .strings([first])])
+    desk.change(["UUIDs": .strings([first, second])])
+    #expect(sightings(desk).count == 2)
+    for byte in [1, 2] as [UInt8] {
+      desk.change(["ManufacturerData": .dictionary(key: "q", value: "v", [.uint16(76): .variant(.bytes([byte]))])])
+    }
+    #expect(sightings(desk).count == 3, "a changed counter is no news")
+    for number in UInt16(0)..<100 {
+      desk.change(["UUIDs": .strings([BluetoothUUID(0x2000 + number).description])])
+    }
+    #expect(sightings(desk).count < 40)
+  }
+
+  @Test(
+    "B2: in the background a peripheral is one discovery, whatever it says later; the rest is told in the foreground")
+  func nameHeardInBackground() {
+    var desk = Desk()
+    desk.appear()
+    desk.open()
+    desk.createCentral()
+    desk.say(.central(Desk.central, .scan(ScanRequest(services: [Desk.service]))))
+    desk.leave()
+    desk.change(["RSSI": .int16(-60)])
+    desk.change(["Name": .string("Band")])
+    desk.change(["RSSI": .int16(-70)])
+    #expect(sightings(desk).map { $0[0] } == ["-"])
+    desk.open()
+    desk.change(["RSSI": .int16(-60)])
+    #expect(sightings(desk).map { $0[0] } == ["-", "Band"])
+  }
+
+  @Test("C2: what was heard over a link is no advertisement")
+  func nameReadOverLink() {
+    var desk = scanningForAnything()
+    desk.change(["RSSI": .int16(-60)])
+    desk.linkUp()
+    desk.change(["Name": .string("Heart Rate Band 7")])
+    #expect(sightings(desk).count == 1)
+  }
+
   @Test(
     "C2: a name that was read over a link takes precedence, and what is advertised keeps its own, also after a restart")
   func names() {

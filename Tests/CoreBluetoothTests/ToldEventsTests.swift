@@ -54,6 +54,12 @@ struct ToldEventsTests {
     setup.system.emit(Self.sighting)
     #expect(try await setup.recorder.calls.next().hasPrefix("didDiscover"))
     #expect(!setup.manager.isTold(Self.sighting))
+    let named = Event.Body.discovered(
+      PeripheralSnapshot(identifier: Example.lock), AdvertisementData(localName: "Front door"), rssi: -60)
+    for _ in 1...2 { #expect(setup.manager.isTold(named), "its name is news") }
+    setup.system.emit(named)
+    #expect(try await setup.recorder.calls.next().hasPrefix("didDiscover"))
+    #expect(!setup.manager.isTold(named))
     setup.manager.scanForPeripherals(
       withServices: nil, options: [CBCentralManagerScanOptionAllowDuplicatesKey: true])
     setup.system.emit(Self.sighting)

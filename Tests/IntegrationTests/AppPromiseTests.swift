@@ -94,6 +94,27 @@ struct AppPromiseTests {
     #expect(told.output.components(separatedBy: why).count > 2, "\(told.output)")
   }
 
+  @Test("H6: an app that closes its standard error is recorded all the same, and nothing is written into its own files")
+  func closesItsOutput() async throws {
+    let told = try await AppStory(
+      app: AppStory.collector.with(["central:main", "connect=180D", "notify=2A37", "closes=yes"]),
+      other: AppStory.band,
+      chapters: """
+          - name: the story
+            steps:
+        \(AppStory.left("collector", until: "value"))
+              - reclaim app: {machine: phone, app: collector}
+              - pass: 10min
+            promises:
+              - recorded: {app: collector, event: opened, fields: {number: "2", bytes: "0"}, exactly: 2}
+              - restored in order: {app: collector}
+              - told nothing twice: {app: collector}
+              - told: {app: collector, event: valueUpdated}
+        """
+    ).tell()
+    #expect(told.report.kept, "\(told.promises(.broken) + told.promises(.notJudged))")
+  }
+
   @Test("H6: what an app printed before it made its first manager is read whole, and so is what it is told then")
   func printedEarly() async throws {
     let told = try await AppStory(

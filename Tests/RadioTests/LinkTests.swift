@@ -87,6 +87,37 @@ struct LinkTests {
     }
   }
 
+  @Test("A controller that is switched off still tells the peers of links that its host has ended")
+  func switchedOffInOrder() {
+    for reason in [DisconnectReason.remotePoweredOff, .remoteUserTerminated] {
+      var (world, link) = RadioWorld.linked()
+      let start = world.now
+      world.put(.disconnect(phone, link, reason))
+      world.put(.setPower(phone, false))
+      world.run(for: .seconds(5))
+      let ended = world.disconnections(of: lock)
+      #expect(ended.map(\.reason) == [reason])
+      #expect(ended[0].time <= start + .milliseconds(50), "at the next connection event")
+      #expect(world.disconnections(of: phone).isEmpty, "its host has switched it off and hears nothing")
+      #expect(world.radio.nextDeadline == nil)
+    }
+  }
+
+  @Test("A controller that is switched on again at once, or unplugged, has forgotten the links that its host has ended")
+  func switchedOnAgain() {
+    let ends: [[RadioInput]] = [
+      [.setPower(phone, false), .setPower(phone, true)], [.setPower(phone, false), .removeController(phone)],
+    ]
+    for inputs in ends {
+      var (world, link) = RadioWorld.linked()
+      world.put(.disconnect(phone, link, .remotePoweredOff))
+      for input in inputs { world.put(input) }
+      world.run(for: .seconds(5))
+      #expect(world.disconnections(of: lock).map(\.reason) == [.connectionTimeout])
+      #expect(world.disconnections(of: phone).isEmpty)
+    }
+  }
+
   @Test("Ends that find each other again in time keep their link")
   func shortLoss() {
     var (world, link) = RadioWorld.linked()

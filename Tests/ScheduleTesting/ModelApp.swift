@@ -136,7 +136,7 @@ package struct ModelApp: Sendable {
       return explore(snapshot.identifier, number)
     case .disconnected(let peer, _, _, let isReconnecting):
       managers[number]?.setState(isReconnecting ? .connecting : nil, of: peer)
-      managers[number]?.reported.remove(peer)
+      managers[number]?.reported[peer] = nil
       return isReconnecting ? [] : reconnect(to: peer, number)
     case .failedToConnect(let peer, let error):
       managers[number]?.setState(nil, of: peer)
@@ -179,7 +179,7 @@ package struct ModelApp: Sendable {
     _ snapshot: PeripheralSnapshot, _ advertisement: AdvertisementData, _ number: Int
   ) -> [Request] {
     guard managers[number]?.view.scan != nil else { return [] }
-    managers[number]?.reported.insert(snapshot.identifier)
+    managers[number]?.hears(of: snapshot.identifier, advertisement)
     let shown = advertisement.serviceUUIDs + advertisement.overflowServiceUUIDs
     guard let target = targets.first(where: { shown.contains($0.service) }) else { return [] }
     disk.identifiers[target] = snapshot.identifier

@@ -15,7 +15,7 @@ struct ModelManager: Sendable {
   /// How many values may be pushed.
   var credit = 0
   /// What the running scan has found.
-  var reported: Set<PeerIdentifier> = []
+  var reported: [PeerIdentifier: ToldAdvertisement] = [:]
 
   init(_ plan: Actor.ManagerPlan) { self.plan = plan }
 
@@ -60,7 +60,7 @@ struct ModelManager: Sendable {
   mutating func confirmCancellations() -> [PeerIdentifier] {
     let cancelled = view.peripherals.filter { $0.state == .disconnecting }.map(\.identifier)
     view.peripherals.removeAll { $0.state == .disconnecting }
-    view.discovered = view.scan?.allowDuplicates == false ? reported.sorted() : []
+    view.discovered = view.scan?.allowDuplicates == false ? reported.keys.sorted() : []
     return cancelled
   }
 
@@ -74,14 +74,18 @@ struct ModelManager: Sendable {
     }
   }
 
+  mutating func hears(of peer: PeerIdentifier, _ advertisement: AdvertisementData) {
+    _ = reported[peer, default: ToldAdvertisement()].takes(advertisement)
+  }
+
   mutating func begin(_ scan: ScanRequest) {
     view.scan = scan
-    reported = []
+    reported = [:]
   }
 
   mutating func endScan() {
     view.scan = nil
-    reported = []
+    reported = [:]
   }
 }
 

@@ -1,5 +1,6 @@
 import AppLink
 import BluetoothSystem
+import BluetoothTypes
 
 /// How many links there were between two machines. Only which of two is more matters.
 struct LinkNumber: Sendable, Hashable, Comparable {
@@ -25,8 +26,8 @@ struct Reference: Sendable {
     var scan: ScanRequest?
     /// What the scan has found since it was asked for.
     var found: Set<PeerIdentifier> = []
-    /// What this process was told of since it asked for the scan.
-    var discovered: Set<PeerIdentifier> = []
+    /// What this process was told of since it asked for the scan, and what it was told of each.
+    var discovered: [PeerIdentifier: ToldAdvertisement] = [:]
     var services: [ServiceDefinition] = []
     var advertisement: AdvertisementRequest?
 
@@ -77,7 +78,7 @@ struct Reference: Sendable {
     case .peripheral(let manager, let request): asked(request, Caller(app, Int(manager.rawValue)))
     case .destroyManager(let manager): books[Caller(app, Int(manager.rawValue))] = nil
     case .resumeManager(let manager, _, let view): resumed(view, Caller(app, Int(manager.rawValue)))
-    case .createManager(let manager, _): books[Caller(app, Int(manager.rawValue))]?.discovered = []
+    case .createManager(let manager, _): books[Caller(app, Int(manager.rawValue))]?.discovered = [:]
     case .heldPeripherals, .respond, .completeAction, .answerQuestion, .showAlert, .report, .admit, .handled: break
     }
   }
@@ -89,7 +90,8 @@ struct Reference: Sendable {
     book.connected = Set(view.peripherals.filter { $0.state == .connected }.map(\.identifier))
     book.askedAgain = []
     book.scan = view.scan
-    book.discovered = Set(view.discovered)
+    // It does not say what it was told of each.
+    book.discovered = Dictionary(uniqueKeysWithValues: view.discovered.map { ($0, ToldAdvertisement()) })
     (book.services, book.advertisement) = (view.services, view.advertisement)
     books[caller] = book
   }
@@ -100,16 +102,16 @@ struct Reference: Sendable {
     case .scan(let scan):
       book.scan = scan
       book.found = []
-      book.discovered = []
+      book.discovered = [:]
     case .stopScan:
       book.scan = nil
-      book.discovered = []
+      book.discovered = [:]
     case .connect(let peer, _):
       if book.connected.contains(peer) { book.askedAgain.insert(peer) }
       book.held.insert(peer)
     case .cancelConnection(let peer):
       if book.held.remove(peer) != nil { book.cancelled.insert(peer) }
-      if book.connected.remove(peer) != nil { book.discovered.remove(peer) }
+      if book.connected.remove(peer) != nil { book.discovered[peer] = nil }
     case .perform, .watchConnections: break
     }
     books[caller] = book
@@ -161,7 +163,7 @@ struct Reference: Sendable {
       book.askedAgain.remove(peer)
       if book.connected.remove(peer) != nil {
         // It may be discovered again.
-        book.discovered.remove(peer)
+        book.discovered[peer] = nil
         if !isReconnecting { book.held.remove(peer) }
       }
       book.linksWhenLost[peer] = links[[machine, target.map(cast.machine) ?? ""]]?.were ?? LinkNumber()
@@ -172,10 +174,11 @@ struct Reference: Sendable {
       }) {
         complain(caller, "refused a peripheral that another app holds")
       }
-    case .discovered(let snapshot, _, _):
+    case .discovered(let snapshot, let advertisement, _):
       if book.scan == nil { complain(caller, "told of a discovery without a scan") }
-      let isNew = book.discovered.insert(snapshot.identifier).inserted
-      if !isNew, book.scan?.allowDuplicates == false { complain(caller, "told twice of a discovery") }
+      let isFirst = book.discovered[snapshot.identifier] == nil
+      let isNews = book.discovered[snapshot.identifier, default: ToldAdvertisement()].takes(advertisement)
+      if !isFirst, !isNews, book.scan?.allowDuplicates == false { complain(caller, "told twice of a discovery") }
       book.found.insert(snapshot.identifier)
     default: break
     }
@@ -212,7 +215,7 @@ struct Reference: Sendable {
       } else {
         books[caller]?.cancelled = []
         books[caller]?.askedAgain = []
-        books[caller]?.discovered = []
+        books[caller]?.discovered = [:]
       }
     }
   }

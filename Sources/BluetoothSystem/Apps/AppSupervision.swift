@@ -164,8 +164,8 @@ extension BluetoothSystem {
     apps[name]?.queue.removeAll { managers[$0.manager] == nil || !$0.body.outlivesProcess }
     // The next process is told of each peripheral once, and what is queued for it counts.
     for waiting in apps[name]?.queue ?? [] {
-      guard case .discovered(let snapshot, _, _) = waiting.body else { continue }
-      managers[waiting.manager]?.scan?.isReported(snapshot.identifier)
+      guard case .discovered(let snapshot, let advertisement, _) = waiting.body else { continue }
+      managers[waiting.manager]?.scan?.isReported(snapshot.identifier, advertisement)
     }
   }
 }

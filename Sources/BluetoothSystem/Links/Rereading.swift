@@ -92,4 +92,9 @@ extension Device {
   static let advertised: Set<String> = [
     Device1.name(\.rssi), Device1.name(\.manufacturerData), Device1.name(\.serviceData),
   ]
+
+  /// Properties that change also over a link, or when bluetoothd forgets what it had heard.
+  static let alsoAdvertised: Set<String> = [
+    Device1.name(\.name), Device1.name(\.uuids), Device1.name(\.txPower), Device1.name(\.advertisingData),
+  ]
 }

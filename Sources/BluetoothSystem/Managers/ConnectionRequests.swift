@@ -133,7 +133,7 @@ extension BluetoothSystem {
   mutating func resumeCentral(_ key: ManagerKey, _ view: ManagerView) {
     let isRefused = view.scan.map { refusal(of: $0, key) != nil } ?? false
     let scan = isRefused ? managers[key]?.scan?.request : view.scan
-    managers[key]?.scan = scan.map { Scan($0, reported: Set(view.discovered.prefix(configuration.peripheralLimit))) }
+    managers[key]?.scan = scan.map { Scan($0, reported: view.discovered.prefix(configuration.peripheralLimit)) }
     let seen = Dictionary(view.peripherals.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
     for peer in held.peers(of: key).sorted()
     where seen[peer] == nil || seen[peer]?.state == .disconnected || seen[peer]?.state == .disconnecting {

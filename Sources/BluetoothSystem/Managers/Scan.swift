@@ -5,11 +5,14 @@ import BluetoothTypes
 /// One manager's scan: what it looks for, and what it has found.
 struct Scan: Sendable {
   let request: ScanRequest
-  /// Peripherals that this scan has already reported.
-  private(set) var reported: Set<PeerIdentifier> = []
+  /// Peripherals that this scan has already reported, and what it has said of each.
+  private var reported: [PeerIdentifier: ToldAdvertisement] = [:]
 
-  init(_ request: ScanRequest, reported: Set<PeerIdentifier> = []) {
-    (self.request, self.reported) = (request, reported)
+  /// - Parameter reported: peripherals that the app was told of before this system began. It does not say what it was told, and passes
+  ///   over what is no news.
+  init(_ request: ScanRequest, reported: some Sequence<PeerIdentifier> = []) {
+    self.request = request
+    for peer in reported { self.reported[peer] = ToldAdvertisement() }
   }
 
   /// In the background, a scan without a filter finds nothing (Apple, "Core Bluetooth Background Processing").
@@ -18,28 +21,36 @@ struct Scan: Sendable {
   /// The services that this scan asks for and that an overflow area may contain (B6).
   func found(in overflow: OverflowArea) -> [BluetoothUUID] { (request.services ?? []).filter(overflow.mayContain) }
 
-  /// A peripheral that offers and solicits these services was seen. Returns whether to tell the app.
+  /// Whether it looks for a peripheral that offers and solicits these services.
   /// - Parameter overflow: its overflow area. Only a scan that asks for a service finds it there.
-  mutating func takes(
-    _ peer: PeerIdentifier, offering services: Set<BluetoothUUID>, soliciting solicited: [BluetoothUUID],
-    overflow: OverflowArea?, inForeground isInForeground: Bool
+  func looksFor(
+    _ services: Set<BluetoothUUID>, soliciting solicited: [BluetoothUUID], overflow: OverflowArea?
   ) -> Bool {
-    let isAsked =
-      request.uuidCount == 0 || request.services?.contains(where: services.contains) == true
+    request.uuidCount == 0 || request.services?.contains(where: services.contains) == true
       || request.solicitedServices.contains(where: solicited.contains)
       || overflow.map({ !found(in: $0).isEmpty }) ?? false
-    guard isAsked else { return false }
-    let isFirst = reported.insert(peer).inserted
-    return isFirst || request.allowDuplicates && isInForeground
   }
 
-  mutating func forgetReported() { reported = [] }
+  /// A peripheral that it looks for was seen, with this advertisement. Returns whether to tell the app: the first time, and in the
+  /// foreground also when there is something in it that was not there before. In the background a peripheral is one discovery (B2).
+  mutating func takes(
+    _ peer: PeerIdentifier, _ advertisement: AdvertisementData, inForeground isInForeground: Bool
+  ) -> Bool {
+    let isFirst = reported[peer] == nil
+    guard isFirst || isInForeground else { return false }
+    let isNews = reported[peer, default: ToldAdvertisement()].takes(advertisement)
+    return isFirst || isNews || request.allowDuplicates
+  }
+
+  mutating func forgetReported() { reported = [:] }
 
   /// The app was connected to this peripheral, and no longer is. It is news again. Returns whether it was reported.
-  mutating func forgetReported(_ peer: PeerIdentifier) -> Bool { reported.remove(peer) != nil }
+  mutating func forgetReported(_ peer: PeerIdentifier) -> Bool { reported.removeValue(forKey: peer) != nil }
 
   /// The app will be told of this peripheral.
-  mutating func isReported(_ peer: PeerIdentifier) { reported.insert(peer) }
+  mutating func isReported(_ peer: PeerIdentifier, _ advertisement: AdvertisementData) {
+    _ = reported[peer, default: ToldAdvertisement()].takes(advertisement)
+  }
 }
 
 extension ScanRequest {

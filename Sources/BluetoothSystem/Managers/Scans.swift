@@ -95,18 +95,17 @@ extension BluetoothSystem {
     var advertisement = device.advertisement
     let overflow = configuration.overflowCompany.flatMap { advertisement.takeOverflow(of: $0) }
     for key in activeScans {
-      let isInForeground = isInForeground(key)
-      let isTold = managers[key]?.scan?.takes(
-        peer, offering: offered, soliciting: advertisement.solicitedServiceUUIDs, overflow: overflow,
-        inForeground: isInForeground)
-      guard isTold == true else { continue }
-      let asked = managers[key]?.scan?.request.services ?? []
+      guard let scan = managers[key]?.scan,
+        scan.looksFor(offered, soliciting: advertisement.solicitedServiceUUIDs, overflow: overflow)
+      else { continue }
+      let asked = scan.request.services ?? []
       if let overflow {
-        let found = managers[key]?.scan?.found(in: overflow) ?? []
-        advertisement.overflowServiceUUIDs = found.filter { !offered.contains($0) }
+        advertisement.overflowServiceUUIDs = scan.found(in: overflow).filter { !offered.contains($0) }
       }
       // What the app has asked for, it is told. The device may advertise it by now: bluetoothd would not say so.
       advertisement.serviceUUIDs = device.uuids.filter { !device.found.contains($0) || asked.contains($0) }
+      let isInForeground = isInForeground(key)
+      guard managers[key]?.scan?.takes(peer, advertisement, inForeground: isInForeground) == true else { continue }
       tell(key, .discovered(snapshot(peer, key), advertisement, rssi: rssi))
     }
   }

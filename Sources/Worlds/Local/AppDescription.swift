@@ -6,12 +6,16 @@ struct AppDescription {
   let app: InstalledApp
   /// Where words in braces lead in arguments and variables.
   let places: [String: String]
+  /// The file that its output goes to.
+  private let output: String?
 
   /// - Parameters:
   ///   - home: the folder for the app's own data, which outlives reboots.
   ///   - machine: the name of its machine.
-  init(_ app: InstalledApp, home: String, machine: String) {
+  ///   - output: the file that its output goes to, if its calls are to be recorded there.
+  init(_ app: InstalledApp, home: String, machine: String, output: String? = nil) {
     self.app = app
+    self.output = output
     let file = app.source?.file ?? "."
     places = [
       "home": home, "machine": machine,
@@ -39,7 +43,7 @@ struct AppDescription {
     if app.arguments != nil { keys["LatchkeyArguments"] = arguments }
     var variables = keys["LSEnvironment"] as? [String: String] ?? [:]
     variables.merge(app.environment.mapValues(filled)) { $1 }
-    if app.isDescribed { variables[DelegateRecord.variable] = "yes" }
+    if app.isDescribed { variables[DelegateRecord.variable] = output }
     // Empty: the machine's clock.
     if app.clock == .machine { variables["LATCHKEY_CLOCK"] = "" }
     keys["LSEnvironment"] = variables.isEmpty ? nil : variables

@@ -51,15 +51,16 @@ final class LocalMachine: Machine {
     worldEnvironment = environment
     let folder = run.folder(of: description.name)
     for part in ["state", "apps", "credentials"] { try RunFolder.make("\(folder)/\(part)") }
+    func output(of app: InstalledApp) -> String { "\(folder)/state/logs/\(app.bundleIdentifier).log" }
     for app in description.apps {
       try RunFolder.make("\(folder)/apps/\(app.name)")
       let home = "\(folder)/state/apps/\(app.bundleIdentifier)"
-      let keys = try AppDescription(app, home: home, machine: description.name)
+      let keys = try AppDescription(app, home: home, machine: description.name, output: output(of: app))
         .propertyList(executable: executables.app(app))
       try keys.write(to: URL(fileURLWithPath: "\(folder)/apps/\(app.name)/Info.plist"), options: .atomic)
     }
     outputs = description.apps.filter(\.isDescribed).map { app in
-      AppOutput(app, on: description.name, path: "\(folder)/state/logs/\(app.bundleIdentifier).log")
+      AppOutput(app, on: description.name, path: output(of: app))
     }
     log = try Self.openLog("\(folder)/processes.log")
   }
@@ -168,7 +169,7 @@ final class LocalMachine: Machine {
     // Everything else ends at one moment: no process lives to see the radio or the bus go.
     let processes = WorldProcesses(world: run.world)
     processes.signal(SIGSTOP) { $0.machine == name && $0.program != "dbus-daemon" }
-    try simulator.send(.shutDown(machine: name))
+    try simulator.send(clean ? .shutDown(machine: name) : .cutPower(machine: name))
     hasBluetooth = false
     let bus = bus
     self.bus = nil
@@ -209,7 +210,8 @@ final class LocalMachine: Machine {
     let command: SimulatorCommand =
       switch fault {
       case .restartBluetoothd(let killed): .restartBluetoothd(machine: name, killed: killed)
-      case .adapterPower(let isOn), .controller(let isOn): .plug(machine: name, isOn: isOn)
+      case .adapterPower(let isOn): .power(machine: name, isOn: isOn)
+      case .controller(let isOn): .plug(machine: name, isOn: isOn)
       case .rfkill(let isBlocked): .block(machine: name, isOn: isBlocked)
       case .radio(let isBlocked): .shield(machine: name, isOn: isBlocked)
       case .move(let place, _, nil): .move(machine: name, x: place.x, y: place.y)

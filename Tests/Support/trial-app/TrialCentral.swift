@@ -99,6 +99,10 @@ final class TrialCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
 
   func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
     note("connected", ["manager": setup.name])
+    if setup["remembers"] != nil {
+      let defaults = UserDefaults.standard
+      defaults.set(defaults.integer(forKey: "connections") + 1, forKey: "connections")
+    }
     if setup["pretends"] == "twice" { pretend("connected", peer: peripheral.identifier.uuidString) }
     connected(peripheral, isRestored: false)
   }

@@ -18,6 +18,8 @@
 //     retract=SECONDS  takes its service away that long after the first subscription
 //     mute=yes         answers no request
 //     prints=COUNT     records so many lines before the first manager is made
+//     closes=yes       closes its standard error before that, and opens a file of its own, which gets that number
+//     remembers=yes    counts connections in its UserDefaults, and says at each start how many there were
 //     forgets=yes      makes another manager than the one that is to be restored
 //     pretends=order|twice     claims to have been called out of order, or twice
 //   misuse=WHAT    is done as soon as the first manager is on
@@ -47,6 +49,20 @@ if let count = setup.managers[0]["prints"].flatMap({ Int($0) }) {
       "peripherals": (options[.bluetoothPeripherals] as? [String] ?? []).joined(separator: ","),
       "at": Int(CFAbsoluteTimeGetCurrent()),
     ])
+}
+if setup.managers[0]["remembers"] != nil {
+  record(
+    "remembered",
+    [
+      "connections": UserDefaults.standard.integer(forKey: "connections"),
+      "isOwn": NSHomeDirectory() == ProcessInfo.processInfo.environment["STATE_DIRECTORY"],
+    ])
+}
+if setup.managers[0]["closes"] != nil {
+  close(STDERR_FILENO)
+  let path = (ProcessInfo.processInfo.environment["STATE_DIRECTORY"] ?? ".") + "/data"
+  let file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+  record("opened", ["number": file, "bytes": lseek(file, 0, SEEK_END)])
 }
 let centrals = setup.managers.filter { $0.role == .central }.map { TrialCentral($0) }
 let peripherals = setup.managers.filter { $0.role == .peripheral }.map { TrialPeripheral($0) }
