@@ -347,7 +347,8 @@ let package = Package(
     tests(
       "HomePolicyTests",
       [
-        "HomePolicy", "RandomTesting", "latchkey-agent", "LockProtocol", "LockFirmware", "LockCryptography",
+        "AgentQuestions", "HomePolicy", "RandomTesting", "latchkey-agent", "LockProtocol", "LockFirmware",
+        "LockCryptography",
         "TimeTypes", "LatchkeyVersion", crypto, log,
       ],
       resources: [.copy("States")]),

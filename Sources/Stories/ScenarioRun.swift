@@ -58,6 +58,8 @@ package final class ScenarioRun {
   var departed: [String: Instant] = [:]
   /// The last move of each machine.
   var ways: [String: Way] = [:]
+  /// Where the story has each machine's last move end. On machines whose days are hurried, a walk ends where nobody hears it.
+  var destinations: [String: Place] = [:]
   /// What people of the story have given each other.
   var papers = PassedPapers()
   /// Where waiting steps begin to look: at the last action on the world, at first its boot.

@@ -134,16 +134,20 @@ extension ScenarioRun {
   private func move(
     _ machine: String, to place: Place, _ occasion: Occasion?, _ over: Duration?, _ step: Step, _ words: String
   ) throws {
+    let written = place
     var (here, place, over) = (try whereabouts(of: machine), place, over)
     if let whole = over, options.pace != nil,
       case .exact = try world.machine(machine).ability(.move(to: place, occasion: occasion, over: whole))
     {
       // The days are hurried, and so is the way on which nobody hears the machine.
       let others = try scenario.machines.map(\.name).filter { $0 != machine }.map { try whereabouts(of: $0) }
-      let way = Way(from: here, to: place, began: world.now, over: whole).near(others, within: Self.outOfHearing)
+      // The story believes it where the last walk was to end, and its pace counts from there.
+      let begin = ways[machine].map { world.now - $0.began >= $0.over } ?? true ? destinations[machine] ?? here : here
+      let way = Way(from: begin, to: place, began: world.now, over: whole).near(others, within: Self.outOfHearing)
       if way.from != here { try world.machine(machine).perform(.move(to: way.from, occasion: nil)) }
       (here, place, over) = (way.from, way.to, way.over)
     }
+    destinations[machine] = written
     // Promises use this to tell whether there was an approach.
     var fields: [JournalField: String] = [
       .x: "\(place.x)", .y: "\(place.y)", .fromX: "\(here.x)", .fromY: "\(here.y)",

@@ -44,6 +44,8 @@ final class AgentApp: @unchecked Sendable {
   private static let maximumWordCount = 4
   /// The lock's latest answer on this link, and what can be asked after it.
   private(set) var latestAnswer: LockAnswer?
+  /// The lock has refused this phone's last command on this link, and answered none since.
+  private(set) var isRefused = false
   private(set) var latestConversation: Conversation<SwiftCryptography>?
   @MainActor private(set) lazy var desk = QuestionDesk(self, time: time, logger: logger)
   @MainActor private(set) lazy var log = SeenLog(store, logger: logger) { [time] in time.unixSeconds }
@@ -95,6 +97,7 @@ final class AgentApp: @unchecked Sendable {
       case .notLinked:
         "There is no link to the lock: come nearer, and check that Bluetooth is on there and here."
       case .linkLost: "The link to the lock was lost before it answered; look whether the door is open."
+      case .noAnswer where isRefused: NoAnswer.refusesPhone.reason
       case .noAnswer: "The lock did not answer; look whether the door is open, and try again."
       case .failed:
         latestAnswer?.result.refusal ?? "The lock says that its bolt did not move; try again, or use the key."
@@ -205,6 +208,7 @@ final class AgentApp: @unchecked Sendable {
     message = []
     command = nil
     latestAnswer = nil
+    isRefused = false
     latestConversation = nil
     MainActor.assumeIsolated { desk.linkDown() }
     if !hasStarted, !words.isEmpty { answerWord(.notLinked) }
@@ -246,6 +250,7 @@ final class AgentApp: @unchecked Sendable {
 
   func writeFailed(_ error: any Error) {
     logger.warning("the write failed: \(error)")
+    isRefused = (error as? CBATTError)?.code == .insufficientAuthorization
     session = nil
     command = nil
     // A lock that refused a write has used up no offer.
@@ -258,6 +263,7 @@ final class AgentApp: @unchecked Sendable {
     do {
       guard let answer = try session?.open(value) else { return }
       latestAnswer = answer
+      isRefused = false
       latestConversation = session?.conversation
       MainActor.assumeIsolated { log.compare(index: answer.logIndex) }
       session = nil

@@ -77,12 +77,17 @@ struct Installation {
 
   private var lock: RemoteMachine? { machines.map(\.machine).first { $0.description.apps.contains(.lock) } }
 
-  /// Gives a phone and the lock each other's keys, later than the others.
+  /// Gives a phone and the lock each other's keys, later than the others. The lock learns the phone's key first: a phone that
+  /// came before that would be refused.
   func introduce(_ name: String) throws {
     guard let lock, let phone = machines.map(\.machine).first(where: { $0.name == name }) else {
       throw WorldError("the story has no lock that \(name) could be introduced to")
     }
-    try introduce(phone, to: lock, try Self.setUp(lock, "lock"))
+    guard let text = phone.introduction else {
+      throw WorldError("\(name) can't be provisioned: it was set up before the story")
+    }
+    let lockText = try Self.setUp(lock, "lock --phone \(SecureShell.quoted(text))")
+    _ = try Self.setUp(phone, "phone --lock \(SecureShell.quoted(lockText))")
   }
 
   private func introduce(_ phone: RemoteMachine, to lock: RemoteMachine, _ lockText: String) throws {

@@ -20,6 +20,10 @@ struct NoAnswer: Error {
   static let linkLost = NoAnswer("The link to the lock was lost before it answered.")
   static let silent = NoAnswer("The lock did not answer; try again.")
   static let refused = NoAnswer("The lock refused what was asked; try again.")
+  /// A refusal says no more than that.
+  static let refusesPhone = NoAnswer(
+    "The lock refuses this phone: it was reset, or the phone was revoked, or the phone has to wait after wrong commands. Try again "
+      + "in some minutes; then enrol the phone again with `latchkey enroll`, or have it invited again.")
   static let olderLock = NoAnswer("This lock has an older firmware, which does not answer that.")
   static let unreadable = NoAnswer("The lock's reply can't be read: it has a newer firmware.")
 
@@ -174,7 +178,7 @@ struct NoAnswer: Error {
       return answer
     case .notLinked: throw NoAnswer.notLinked
     case .linkLost: throw NoAnswer.linkLost
-    case .noAnswer: throw NoAnswer.silent
+    case .noAnswer: throw app.isRefused ? NoAnswer.refusesPhone : NoAnswer.silent
     }
   }
 
