@@ -110,7 +110,9 @@ extension BlueZModel {
     case .stopped: sayGoodBye()
     case .killed, .crashed: leaveToKernel()
     case .shutDown:
-      for link in links.keys.sorted() where !isSilent { tell(.disconnect(configuration.controller, link, .remotePoweredOff)) }
+      for link in links.keys.sorted() where !isSilent {
+        tell(.disconnect(configuration.controller, link, .remotePoweredOff))
+      }
     }
     // The kernel's discovery ends with the process that asked for it. Its accept list and its advertisements stay.
     tellScan(nil)

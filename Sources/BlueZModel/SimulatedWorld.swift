@@ -188,7 +188,7 @@ package struct SimulatedWorld: Sendable {
       switch step {
       case .radio(let input):
         for output in radio.handle(input, at: now) { take(output) }
-        if case .setPower(_, false) = input { forgetLinksThatBothLost() }
+        if radio.takeUnheardEnds() { forgetLinksThatBothLost() }
       case .model(let name, let event):
         let others = siblings[name] ?? []
         if !others.isEmpty {

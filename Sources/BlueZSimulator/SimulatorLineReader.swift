@@ -22,8 +22,10 @@ package enum SimulatorLineReader {
   private static let commands: [(name: String, fields: String)] = [
     ("list", ""), ("move", "machine, x, y (metres)"),
     ("walk", "machine, x, y (metres), seconds"), ("shield", "machine, isOn"), ("plug", "machine, isOn"),
-    ("power", "machine, isOn"), ("block", "machine, isOn"), ("restartBluetoothd", "machine, killed"), ("stopBluetoothd", "machine, killed"),
-    ("startBluetoothd", "machine"), ("shutDown", "machine"), ("cutPower", "machine"), ("boot", "machine"), ("remember", "machine, devices"),
+    ("power", "machine, isOn"), ("block", "machine, isOn"), ("restartBluetoothd", "machine, killed"),
+    ("stopBluetoothd", "machine, killed"),
+    ("startBluetoothd", "machine"), ("shutDown", "machine"), ("cutPower", "machine"), ("boot", "machine"),
+    ("remember", "machine, devices"),
     ("hear", "machine, input"),
   ]
 

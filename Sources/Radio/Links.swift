@@ -67,8 +67,13 @@ extension Radio {
     for (identifier, link) in links {
       guard let role = link.role(of: controller), alsoEnding || link[role].termination == nil else { continue }
       links[identifier]?[role].shut()
-      if links[identifier]?.isOver == true { links[identifier] = nil }
+      if links[identifier]?.isOver == true { forgetUnheard(identifier) }
     }
+  }
+
+  private mutating func forgetUnheard(_ identifier: LinkIdentifier) {
+    links[identifier] = nil
+    hasUnheardEnds = true
   }
 
   func path(of link: Link) -> Path? {
@@ -93,16 +98,19 @@ extension Radio {
     for identifier in links.keys.sorted() {
       // Nothing keeps a copy of the link while it changes: its queues would be copied with it.
       guard let conditions = conditions(of: identifier) else { continue }
+      var isHeard = false
       for effect in links[identifier]?.pass(to: now.nanoseconds, conditions) ?? [] {
         // A controller that is off tells its host nothing.
         guard let controller = links[identifier]?[effect.role].controller, controllers[controller]?.isPowered == true
         else { continue }
+        if case .disconnected = effect { isHeard = true }
         switch effect {
         case .received(_, let frame): outputs.append(RadioOutput(controller, .received(identifier, frame)))
         case .disconnected(_, let reason): outputs.append(RadioOutput(controller, .disconnected(identifier, reason)))
         }
       }
-      if links[identifier]?.isOver == true { links[identifier] = nil }
+      guard links[identifier]?.isOver == true else { continue }
+      if isHeard { links[identifier] = nil } else { forgetUnheard(identifier) }
     }
   }
 

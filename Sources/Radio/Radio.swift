@@ -10,6 +10,8 @@ package struct Radio: Sendable {
   var now = Instant.zero
   var controllers: [ControllerIdentifier: Controller] = [:]
   var links: [LinkIdentifier: Link] = [:]
+  /// A link is over, and no host was told.
+  var hasUnheardEnds = false
   var linkCount: UInt64 = 0
   /// How many messages of the attribute protocol were sent so far.
   package private(set) var attributeFrameCount = 0
@@ -41,6 +43,12 @@ package struct Radio: Sendable {
   /// When the next thing happens by itself, or `nil` while nothing can. Advertisements that no controller hears are
   /// not events, and neither is an idle link.
   package private(set) var nextDeadline: Instant?
+
+  /// Whether links have ended since the last call of which no host was told.
+  package mutating func takeUnheardEnds() -> Bool {
+    defer { hasUnheardEnds = false }
+    return hasUnheardEnds
+  }
 
   /// The signal strength that one end of a link sees, in dBm, or `nil` if there is no such link.
   ///

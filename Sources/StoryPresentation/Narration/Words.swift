@@ -34,7 +34,7 @@ enum Words {
       switch reason {
       case "connectionTimeout": "it no longer hears it"
       case "remoteUserTerminated": "the other side ended it"
-      case "remotePoweredOff": "the other side was switched off"
+      case "remotePoweredOff": "one of the two was switched off"
       case "localHostTerminated": "it ended it itself"
       case "authenticationFailure", "keyMissing": "the keys of the bond do not fit"
       case "failedToEstablish": "it did not come about"
