@@ -27,6 +27,10 @@ package enum ClientMessage: Sendable, Hashable {
   /// The client added an AdvertisementMonitor1 below a root of registered monitors or, below, removed one.
   case monitorAdded(root: ObjectPath, path: ObjectPath, Properties)
   case monitorRemoved(root: ObjectPath, path: ObjectPath)
+  /// A battery provider of the client has a BatteryProvider1 below its root or, below, has changed or removed one.
+  case batteryAdded(root: ObjectPath, path: ObjectPath, Properties)
+  case batteryChanged(path: ObjectPath, Properties, gone: [String])
+  case batteryRemoved(root: ObjectPath, path: ObjectPath)
   /// The answer to a `DaemonMessage.callback`.
   case answer(CallbackIdentifier, Result<CallbackReply, BlueZError>)
 }
@@ -76,10 +80,19 @@ package enum Request: Sendable, Hashable {
   case registerMonitor(root: ObjectPath, objects: ManagedObjects)
   case unregisterMonitor(root: ObjectPath)
 
+  // BatteryProviderManager1. bluetoothd answers first, and fetches the objects at the root afterwards: they come as
+  // `batteryAdded`.
+  case registerBatteryProvider(root: ObjectPath)
+  case unregisterBatteryProvider(root: ObjectPath)
+
   // AgentManager1
   case registerAgent(path: ObjectPath, capability: AgentCapability)
   case requestDefaultAgent(path: ObjectPath)
   case unregisterAgent(path: ObjectPath)
+
+  // ProfileManager1. `uuid` is `nil` if the text is none that bluetoothd knows; `isServer`: others may connect to it.
+  case registerProfile(path: ObjectPath, uuid: BluetoothUUID?, isServer: Bool)
+  case unregisterProfile(path: ObjectPath)
 
   /// The RSSI of the live connection to the device at the call's path. D-Bus has no such method: the carrier uses HCI
   /// Read RSSI for a real controller, and the simulator's extra interface for a simulated one.

@@ -159,28 +159,34 @@ actor BlueZClientSession {
       var changed = PropertyValues<GattCharacteristic1>()
       changed.value = value
       tell(owner, path, GattCharacteristic1.interface, changed.all)
-    case .serviceRemoved(let root, let path):
-      guard let owner, exports.change(path, to: nil, below: root) else { return }
-      tell(
-        owner, root, BusName.objectManager, "InterfacesRemoved", [.path(path), .strings([InterfaceName.gattService])])
+    case .serviceRemoved(let root, let path): remove(path, InterfaceName.gattService, below: root)
     case .advertisementChanged(let path, let properties, let gone):
       guard let owner, exports.change(properties, gone: gone, ofAdvertisement: path) else { return }
       tell(owner, path, InterfaceName.advertisement, properties, gone: gone)
     case .monitorAdded(let root, let path, let properties):
-      let interfaces = [InterfaceName.advertisementMonitor: properties]
-      guard let owner, exports.change(path, to: interfaces, below: root) else { return }
-      tell(
-        owner, root, BusName.objectManager, "InterfacesAdded", [.path(path), ObjectCoding.value(interfaces)])
-    case .monitorRemoved(let root, let path):
-      guard let owner, exports.change(path, to: nil, below: root) else { return }
-      tell(
-        owner, root, BusName.objectManager, "InterfacesRemoved",
-        [.path(path), .strings([InterfaceName.advertisementMonitor])])
+      add(path, InterfaceName.advertisementMonitor, properties, below: root)
+    case .monitorRemoved(let root, let path): remove(path, InterfaceName.advertisementMonitor, below: root)
+    case .batteryAdded(let root, let path, let properties):
+      add(path, InterfaceName.batteryProvider, properties, below: root)
+    case .batteryRemoved(let root, let path): remove(path, InterfaceName.batteryProvider, below: root)
+    case .batteryChanged(let path, let properties, let gone):
+      if let owner { tell(owner, path, InterfaceName.batteryProvider, properties, gone: gone) }
     case .answer(let identifier, let result):
       guard let open = openCallbacks.removeValue(forKey: identifier) else { return }
       let values = result.map { CallbackCoding.values($0) }.mapError { BusError($0) }
       bus.assumeIsolated { $0.reply(to: open, with: values) }
     }
+  }
+
+  private func add(_ path: ObjectPath, _ interface: String, _ properties: Properties, below root: ObjectPath) {
+    let interfaces = [interface: properties]
+    guard let owner, exports.change(path, to: interfaces, below: root) else { return }
+    tell(owner, root, BusName.objectManager, "InterfacesAdded", [.path(path), ObjectCoding.value(interfaces)])
+  }
+
+  private func remove(_ path: ObjectPath, _ interface: String, below root: ObjectPath) {
+    guard let owner, exports.change(path, to: nil, below: root) else { return }
+    tell(owner, root, BusName.objectManager, "InterfacesRemoved", [.path(path), .strings([interface])])
   }
 
   private func tell(

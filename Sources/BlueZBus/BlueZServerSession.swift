@@ -22,7 +22,11 @@ actor BlueZServerSession {
     /// The objects of its applications.
     var applications: [Registration: ManagedObjects] = [:]
     var advertisements: Set<Registration> = []
+    /// Those whose object was told its release by an adapter. Which adapter's it was is not known here.
+    var released: Set<Registration> = []
     var monitors: Set<Registration> = []
+    /// Its battery providers.
+    var batteries: Set<Registration> = []
     /// Registrations whose objects are being fetched, each with the alarm that ends the wait.
     var fetching: [Registration: Fetch] = [:]
     /// The match rules that are active.
@@ -141,7 +145,9 @@ actor BlueZServerSession {
       guard var client = clients[name] else { continue }
       client.applications = client.applications.filter { $0.key.adapter != adapter }
       client.advertisements = client.advertisements.filter { $0.adapter != adapter }
+      client.released = client.released.filter { $0.adapter != adapter }
       client.monitors = client.monitors.filter { $0.adapter != adapter }
+      client.batteries = client.batteries.filter { $0.adapter != adapter }
       clients[name] = client
     }
   }
@@ -166,6 +172,9 @@ actor BlueZServerSession {
     let values = result.map { ReplyCoding.values($0) }.mapError { BusError($0) }
     // A socket in the result is open until the message has a duplicate of it.
     withExtendedLifetime(result) { bus.assumeIsolated { $0.reply(to: open.call, with: values) } }
+    if succeeded, case .registerBatteryProvider(let root) = open.request {
+      fetchBatteries(Registration(kind: .batteries, adapter: open.call.path, path: root), of: open.call.sender)
+    }
   }
 
   /// Failed and withdrawn registrations are removed.
@@ -175,16 +184,25 @@ actor BlueZServerSession {
     switch open.request {
     case .registerApplication where !succeeded, .unregisterApplication where succeeded:
       clients[client]?.applications[registration] = nil
-    case .registerAdvertisement where succeeded: clients[client]?.advertisements.insert(registration)
-    case .unregisterAdvertisement where succeeded: clients[client]?.advertisements.remove(registration)
+    case .registerAdvertisement where succeeded:
+      clients[client]?.advertisements.insert(registration)
+      clients[client]?.released.remove(registration)
+    case .unregisterAdvertisement where succeeded:
+      clients[client]?.advertisements.remove(registration)
+      clients[client]?.released.remove(registration)
     case .registerMonitor where !succeeded, .unregisterMonitor where succeeded:
       clients[client]?.monitors.remove(registration)
+    case .registerBatteryProvider where succeeded: clients[client]?.batteries.insert(registration)
+    case .unregisterBatteryProvider where succeeded: clients[client]?.batteries.remove(registration)
     default: break
     }
   }
 
   private func call(_ client: String, _ identifier: CallbackIdentifier, _ path: ObjectPath, _ callback: Callback) {
     guard let known = clients[client] else { return }
+    if case .release(InterfaceName.advertisement) = callback {
+      clients[client]?.released.formUnion(known.advertisements.filter { $0.path == path })
+    }
     let isDescriptor = known.applications.values.contains { $0[path]?[InterfaceName.gattDescriptor] != nil }
     let coded = CallbackCoding.call(callback, onDescriptor: isDescriptor)
     let givesDescriptor = coded.member.hasPrefix("Acquire")
@@ -222,13 +240,11 @@ actor BlueZServerSession {
       if let values = try mirror.answer(call, interface) {
         return bus.assumeIsolated { $0.reply(to: call, with: .success(values)) }
       }
-      if Interfaces1.unserved.contains(interface) {
-        guard Interfaces1.idle.contains(call.member) else { throw BusError(.notSupported) }
-        return bus.assumeIsolated { $0.reply(to: call, with: .success([])) }
-      }
+      if Interfaces1.unserved.contains(interface) { throw BusError(.notSupported) }
       try admit(call.sender)
       switch try RequestCoding.incoming(call, interface: interface) {
       case .request(let request):
+        if case .registerBatteryProvider = request { try admitBatteries(of: call.sender) }
         if withdraws(request, call) {
           bus.assumeIsolated { $0.reply(to: call, with: .success([])) }
         } else {
@@ -278,9 +294,10 @@ actor BlueZServerSession {
   }
 
   /// Handles a signal. It is used only if it changes something that the sender has registered: a characteristic's
-  /// value, an application's services, an advertisement's content, or the list of monitors.
+  /// value, an application's services, an advertisement's content, the list of monitors, or a battery.
   private func receive(_ signal: IncomingSignal) {
     guard let client = clients[signal.sender], let change = ObjectCoding.signal(signal) else { return }
+    func hasBatteries(at root: ObjectPath) -> Bool { client.batteries.contains { $0.path == root } }
     func hasMonitors(at root: ObjectPath) -> Bool { client.monitors.contains { $0.path == root } }
     switch change {
     case .propertiesChanged(let path, InterfaceName.gattCharacteristic, let changed, let gone):
@@ -296,12 +313,21 @@ actor BlueZServerSession {
     case .propertiesChanged(let path, InterfaceName.advertisement, let changed, let gone):
       guard client.advertisements.contains(where: { $0.path == path }) else { return }
       deliver(.message(from: signal.sender, .advertisementChanged(path: path, changed, gone: gone)))
+    case .propertiesChanged(let path, InterfaceName.batteryProvider, let changed, let gone):
+      guard !client.batteries.isEmpty else { return }
+      deliver(.message(from: signal.sender, .batteryChanged(path: path, changed, gone: gone)))
     case .interfacesAdded(let path, let interfaces):
+      if let properties = interfaces[InterfaceName.batteryProvider], hasBatteries(at: signal.path) {
+        deliver(.message(from: signal.sender, .batteryAdded(root: signal.path, path: path, properties)))
+      }
       guard let properties = interfaces[InterfaceName.advertisementMonitor], path.isWithin(signal.path),
         hasMonitors(at: signal.path)
       else { return }
       deliver(.message(from: signal.sender, .monitorAdded(root: signal.path, path: path, properties)))
     case .interfacesRemoved(let path, let interfaces):
+      if interfaces.contains(InterfaceName.batteryProvider), hasBatteries(at: signal.path) {
+        deliver(.message(from: signal.sender, .batteryRemoved(root: signal.path, path: path)))
+      }
       if interfaces.contains(InterfaceName.advertisementMonitor), hasMonitors(at: signal.path) {
         deliver(.message(from: signal.sender, .monitorRemoved(root: signal.path, path: path)))
       }

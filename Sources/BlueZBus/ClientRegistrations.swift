@@ -31,9 +31,8 @@ extension BlueZServerSession {
     // BlueZ's own words for it (src/gatt-database.c).
     let error = BlueZError.failed("No object received")
     fetchObjects(call, registration, .objects(of: client, root), else: error) { session, values in
-      guard let objects = ObjectCoding.objects(values?.first), objects.keys.allSatisfy({ $0.isWithin(root) }) else {
-        return session.refuse(call, error)
-      }
+      // An object need not be below the root (src/gatt-database.c, proxy_added_cb).
+      guard let objects = ObjectCoding.objects(values?.first) else { return session.refuse(call, error) }
       guard objects.count <= Self.objectLimit else {
         return session.refuse(call, .failed("Failed to create entry in database"))
       }
@@ -45,7 +44,10 @@ extension BlueZServerSession {
   func fetchAdvertisement(_ call: IncomingCall, _ path: ObjectPath) throws(BusError) {
     let client = call.sender
     let registration = Registration(kind: .advertisement, adapter: call.path, path: path)
-    guard let known = clients[client], known.fetching[registration] == nil else { throw BusError(.alreadyExists) }
+    // One that exists is refused before it is looked at.
+    guard let known = clients[client], known.fetching[registration] == nil,
+      !known.advertisements.contains(registration) || known.released.contains(registration)
+    else { throw BusError(.alreadyExists) }
     listen(to: client, .changes(of: client))
     let error = BlueZError.failed("Failed to parse advertisement.")
     fetchObjects(call, registration, .advertisement(of: client, path), else: error) { session, values in
@@ -71,6 +73,33 @@ extension BlueZServerSession {
       let objects = (ObjectCoding.objects(values?.first) ?? [:]).filter { $0.key.isWithin(root) }
       session.clients[client]?.monitors.insert(registration)
       session.deliver(call, .registerMonitor(root: root, objects: objects))
+    }
+  }
+
+  func admitBatteries(of client: String) throws(BusError) {
+    guard let known = clients[client], known.batteries.count < Self.registrationLimit else {
+      throw BusError(name: BusError.Name.limitsExceeded, message: "too many battery providers")
+    }
+    listen(to: client, .changes(of: client))
+    listen(to: client, .arrivals(of: client))
+  }
+
+  /// A provider has its answer before its objects are fetched. One that does not describe them may still add some
+  /// (src/battery.c).
+  func fetchBatteries(_ registration: Registration, of client: String) {
+    bus.assumeIsolated { bus in
+      bus.call(.objects(of: client, registration.path)) { result in
+        self.inTurn(of: client) { session in
+          guard session.clients[client]?.batteries.contains(registration) == true,
+            let objects = ObjectCoding.objects((try? result.get())?.first)
+          else { return }
+          for (path, interfaces) in objects.sorted(by: { $0.key < $1.key }) {
+            guard let properties = interfaces[InterfaceName.batteryProvider] else { continue }
+            session.deliver(
+              .message(from: client, .batteryAdded(root: registration.path, path: path, properties)))
+          }
+        }
+      }
     }
   }
 

@@ -125,7 +125,7 @@ struct ExportedObjects {
   private static func path(takenBackBy request: Request) -> ObjectPath? {
     switch request {
     case .unregisterApplication(let path), .unregisterAdvertisement(let path), .unregisterAgent(let path),
-      .unregisterMonitor(let path):
+      .unregisterMonitor(let path), .unregisterBatteryProvider(let path):
       path
     default: nil
     }
@@ -135,6 +135,7 @@ struct ExportedObjects {
     switch request {
     case .registerApplication(let root, let objects), .registerMonitor(let root, let objects):
       (root, Export(objects: objects, isApplication: true))
+    case .registerBatteryProvider(let root): (root, Export(objects: [:], isApplication: true))
     case .registerAdvertisement(let path, let properties):
       (path, Export(objects: [path: [InterfaceName.advertisement: properties]], isApplication: false))
     case .registerAgent(let path, _): (path, Export(objects: [path: [InterfaceName.agent: [:]]], isApplication: false))

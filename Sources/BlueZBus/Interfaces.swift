@@ -15,7 +15,7 @@ enum Interfaces1 {
     uniqueKeysWithValues: [
       adapter, device, gattManager, gattService, gattCharacteristic, gattDescriptor, gattProfile, advertisingManager,
       advertisement, monitorManager, monitor, agentManager, agent, controller, battery, batteryProviderManager,
-      profileManager, healthManager,
+      batteryProvider, profileManager, healthManager,
       media, networkServer, simAccess,
     ].map { ($0.name, $0) })
 
@@ -103,6 +103,18 @@ enum Interfaces1 {
       Method("DeviceLost", [Argument("device", "o")]),
     ])
 
+  private static let battery = InterfaceDescription(
+    InterfaceName.battery, properties: properties(Battery1.self))
+
+  private static let batteryProviderManager = InterfaceDescription(
+    InterfaceName.batteryProviderManager,
+    methods: [
+      Method("RegisterBatteryProvider", [Argument("provider", "o")]),
+      Method("UnregisterBatteryProvider", [Argument("provider", "o")]),
+    ])
+
+  private static let batteryProvider = InterfaceDescription(InterfaceName.batteryProvider)
+
   private static let agentManager = InterfaceDescription(
     InterfaceName.agentManager,
     methods: [
@@ -139,22 +151,9 @@ enum Interfaces1 {
 
   // MARK: Interfaces beyond Low Energy, without an implementation here
 
-  /// Interfaces whose methods are refused, except registrations of objects that would never be called.
+  /// Interfaces whose methods are refused.
   static let unserved: Set<String> = Set(
-    [batteryProviderManager, profileManager, healthManager, media, networkServer, simAccess].map(\.name))
-
-  /// Methods of these that succeed: they register classic Bluetooth profiles that no device will use.
-  static let idle: Set<String> = ["RegisterProfile", "UnregisterProfile"]
-
-  private static let battery = InterfaceDescription(
-    InterfaceName.battery, properties: properties(Battery1.self))
-
-  private static let batteryProviderManager = InterfaceDescription(
-    InterfaceName.batteryProviderManager,
-    methods: [
-      Method("RegisterBatteryProvider", [Argument("provider", "o")]),
-      Method("UnregisterBatteryProvider", [Argument("provider", "o")]),
-    ])
+    [healthManager, media, networkServer, simAccess].map(\.name))
 
   private static let profileManager = InterfaceDescription(
     InterfaceName.profileManager,

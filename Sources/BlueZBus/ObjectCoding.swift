@@ -19,12 +19,17 @@ extension BusError {
 
 /// Objects and their changes, as D-Bus carries them.
 enum ObjectCoding {
+  /// Whether bluetoothd's object has `Properties`: only if one of its interfaces has any.
+  static func hasProperties(_ interfaces: Interfaces?) -> Bool {
+    interfaces?.values.contains { !$0.isEmpty } == true
+  }
+
   /// `ofDaemon`: includes the standard interfaces, which bluetoothd lists with every object.
   static func value(_ interfaces: Interfaces, ofDaemon: Bool = false) -> Value {
     var members = interfaces
     if ofDaemon {
       members[BusName.introspectable] = [:]
-      if interfaces.values.contains(where: { !$0.isEmpty }) { members[BusName.properties] = [:] }
+      if hasProperties(interfaces) { members[BusName.properties] = [:] }
     }
     return .dictionary(
       key: "s", value: "a{sv}",
@@ -124,7 +129,7 @@ enum ObjectCoding {
     var interfaces = [InterfaceDescription.introspectable]
     if path == root { interfaces.append(.objectManager) }
     if let own = objects[path] {
-      interfaces.append(.properties)
+      if !ofDaemon || hasProperties(own) { interfaces.append(.properties) }
       for (name, properties) in own.sorted(by: { $0.key < $1.key }) {
         var description = Interfaces1.all[name] ?? InterfaceDescription(name)
         if ofDaemon {

@@ -21,7 +21,7 @@ struct ObjectMirror {
       switch call.interface {
       case BusName.introspectable: .introspectable
       case BusName.objectManager: call.path == .root ? .objectManager : nil
-      case BusName.properties: interfaces == nil ? nil : .properties
+      case BusName.properties: ObjectCoding.hasProperties(interfaces) ? .properties : nil
       case Interfaces1.simulatedController:
         interfaces?[InterfaceName.device] == nil && interfaces?[InterfaceName.adapter] == nil
           ? nil : Interfaces1.all[Interfaces1.simulatedController]
@@ -58,6 +58,8 @@ struct ObjectMirror {
   /// The properties of the interface that the first argument names.
   private func properties(_ call: IncomingCall, _ arguments: Arguments) throws(BusError) -> Properties {
     let name = try arguments.string(0)
+    // The standard interfaces of the object have none.
+    if [BusName.properties, BusName.introspectable].contains(name) { return [:] }
     guard let properties = objects[call.path]?[name] else { throw .invalidArguments("No such interface '\(name)'") }
     return properties
   }

@@ -4,7 +4,7 @@ import SystemBus
 
 /// What a client registers, and with which adapter. Each adapter has its own registrations.
 struct Registration: Hashable {
-  enum Kind { case application, advertisement, monitors }
+  enum Kind { case application, advertisement, monitors, batteries }
   var kind: Kind
   var adapter: ObjectPath
   /// The root, or the advertisement's path.
@@ -25,6 +25,8 @@ struct Registration: Hashable {
       self.init(kind: .advertisement, adapter: adapter, path: path)
     case .registerMonitor(let root, _), .unregisterMonitor(let root):
       self.init(kind: .monitors, adapter: adapter, path: root)
+    case .registerBatteryProvider(let root), .unregisterBatteryProvider(let root):
+      self.init(kind: .batteries, adapter: adapter, path: root)
     default: return nil
     }
   }

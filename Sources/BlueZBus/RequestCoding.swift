@@ -75,11 +75,21 @@ enum RequestCoding {
       return standard(InterfaceName.advertisementMonitorManager, "RegisterMonitor", [.path(root)])
     case .unregisterMonitor(let root):
       return standard(InterfaceName.advertisementMonitorManager, "UnregisterMonitor", [.path(root)])
+    case .registerBatteryProvider(let root):
+      return standard(InterfaceName.batteryProviderManager, "RegisterBatteryProvider", [.path(root)])
+    case .unregisterBatteryProvider(let root):
+      return standard(InterfaceName.batteryProviderManager, "UnregisterBatteryProvider", [.path(root)])
     case .registerAgent(let path, let capability):
       return standard(InterfaceName.agentManager, "RegisterAgent", [.path(path), .string(capability.rawValue)])
     case .requestDefaultAgent(let path):
       return standard(InterfaceName.agentManager, "RequestDefaultAgent", [.path(path)])
     case .unregisterAgent(let path): return standard(InterfaceName.agentManager, "UnregisterAgent", [.path(path)])
+    case .registerProfile(let path, let uuid, let isServer):
+      return standard(
+        InterfaceName.profileManager, "RegisterProfile",
+        [.path(path), .string(uuid?.description ?? ""), .properties(isServer ? [:] : ["Role": .string("client")])])
+    case .unregisterProfile(let path):
+      return standard(InterfaceName.profileManager, "UnregisterProfile", [.path(path)])
     case .readConnectionRSSI: return standard(Interfaces1.simulatedController, "ReadConnectionRSSI")
     case .openChannel(let psm): return standard(Interfaces1.simulatedController, "OpenChannel", [.uint16(psm)])
     case .listenForChannels(let psm, let requiresEncryption):
@@ -142,6 +152,10 @@ enum RequestCoding {
     case (InterfaceName.advertisementMonitorManager, "RegisterMonitor"): return .monitors(root: try arguments.path(0))
     case (InterfaceName.advertisementMonitorManager, "UnregisterMonitor"):
       return .request(.unregisterMonitor(root: try arguments.path(0)))
+    case (InterfaceName.batteryProviderManager, "RegisterBatteryProvider"):
+      return .request(.registerBatteryProvider(root: try arguments.path(0)))
+    case (InterfaceName.batteryProviderManager, "UnregisterBatteryProvider"):
+      return .request(.unregisterBatteryProvider(root: try arguments.path(0)))
     case (InterfaceName.agentManager, "RegisterAgent"):
       let text = try arguments.string(1)
       // An empty text means KeyboardDisplay (BlueZ, doc/org.bluez.AgentManager.rst).
@@ -153,6 +167,13 @@ enum RequestCoding {
       return .request(.requestDefaultAgent(path: try arguments.path(0)))
     case (InterfaceName.agentManager, "UnregisterAgent"):
       return .request(.unregisterAgent(path: try arguments.path(0)))
+    case (InterfaceName.profileManager, "RegisterProfile"):
+      let role = try arguments.properties(2)["Role"]?.stringValue
+      return .request(
+        .registerProfile(
+          path: try arguments.path(0), uuid: ProfileName.uuid(try arguments.string(1)), isServer: role != "client"))
+    case (InterfaceName.profileManager, "UnregisterProfile"):
+      return .request(.unregisterProfile(path: try arguments.path(0)))
     case (Interfaces1.simulatedController, "ReadConnectionRSSI"): return .request(.readConnectionRSSI)
     case (Interfaces1.simulatedController, "OpenChannel"):
       return .request(.openChannel(psm: try arguments.unsigned16(0)))
@@ -170,7 +191,7 @@ enum RequestCoding {
   // MARK: Options
 
   /// The error of bluetoothd's own parsers, not the bus's.
-  private static let invalidArguments = BlueZError.invalidArguments("Invalid arguments in method call")
+  static let invalidArguments = BlueZError.invalidArguments("Invalid arguments in method call")
 
   private static func properties(_ options: WriteOptions) -> Properties {
     var properties = Properties()

@@ -128,6 +128,8 @@ extension BlueZModel {
     waitingPairs = []
     advertising = Advertising()
     monitors = Monitors()
+    batteryProviders = BatteryProviders()
+    profiles = Profiles()
     callbacks = Callbacks()
     // After an intended stop, only an explicit start follows. After a crash, the service manager restarts bluetoothd.
     restartDeadline = cause == .crashed ? configuration.timings.restartAfterCrash.map { now + $0 } : nil
@@ -154,6 +156,7 @@ extension BlueZModel {
     tellInitiator(nil)
     clearAdvertisingSets()
     if isFirst {
+      tell(profiles.releases)
       removed(WellKnown.managerPath, [InterfaceName.properties] + Self.managerInterfaces)
       tell(agents.releases)
     }
@@ -165,13 +168,15 @@ extension BlueZModel {
     removed(adapterPath, [InterfaceName.properties, InterfaceName.adapter])
   }
 
-  /// Removes all devices from the bus. They stay on disk.
+  /// Removes all devices, and clients' batteries, from the bus. The devices stay on disk.
   private mutating func removeObjects() {
     for path in devices.keys.sorted() {
       unexport(path)
       devices[path] = nil
-      removed(path, [InterfaceName.properties, InterfaceName.device])
+      let hasBattery = batteryProviders.takeBattery(of: path)
+      removed(path, [InterfaceName.properties, InterfaceName.device] + (hasBattery ? [InterfaceName.battery] : []))
     }
+    removeBatteries(batteryProviders.takeAll())
   }
 
   // MARK: Power
@@ -295,6 +300,7 @@ extension BlueZModel {
     discovery = Discovery()
     advertising = Advertising()
     monitors = Monitors()
+    batteryProviders = BatteryProviders()
     server = GATTServer()
     adapter = AdapterState()
     kernel = Kernel()

@@ -124,7 +124,10 @@ extension BlueZModel {
       return .failure(.failed(failure.reason))
     }
     let services = reading.services
-    guard !services.isEmpty || !profiles.isEmpty else { return .failure(.failed("No object received")) }
+    guard !services.isEmpty || !profiles.isEmpty else {
+      let hasObjects = objects.values.contains { !$0.isEmpty }
+      return .failure(.failed(hasObjects ? "No valid service object found" : "No object received"))
+    }
     server.database.insert(services)
     server.applications.append(
       GATTServer.Application(client: client, root: root, services: services.compactMap(\.path), profiles: profiles))

@@ -48,10 +48,12 @@ extension BlueZModel {
   mutating func batteryArrived(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
     guard let path = links[identifier]?.device, var battery = devices[path]?.battery, !battery.isShown else { return }
     if case .readResponse(let value) = pdu { battery.take(value) }
+    // A client's battery is there first: this one is not shown, and its values go nowhere (src/battery.c,
+    // btd_battery_register).
+    guard batteryProviders.batteries[path] == nil else { return }
     battery.isShown = true
     devices[path]?.battery = battery
-    flushChanges()
-    outbox.append(.broadcast(.interfacesAdded(path: path, [InterfaceName.battery: battery.properties])))
+    tellBatteryAdded(path)
   }
 
   /// The peer notified its battery level.
@@ -68,7 +70,6 @@ extension BlueZModel {
     guard let battery = devices[path]?.battery else { return }
     devices[path]?.battery = nil
     guard battery.isShown else { return }
-    flushChanges()
-    outbox.append(.broadcast(.interfacesRemoved(path: path, [InterfaceName.battery])))
+    tellBatteryRemoved(path)
   }
 }

@@ -136,6 +136,8 @@ package struct BlueZModel: Sendable {
   var waitingPairs: [ObjectPath] = []
   var advertising = Advertising()
   var monitors = Monitors()
+  var batteryProviders = BatteryProviders()
+  var profiles = Profiles()
   var callbacks = Callbacks()
   var channels = AcquiredChannels()
   var creditChannels = CreditChannels()
@@ -191,6 +193,11 @@ package struct BlueZModel: Sendable {
       advertisementChanged(path, properties, gone: gone, from: client)
     case .monitorAdded(let root, let path, let properties): monitorAdded(path, properties, below: root, of: client)
     case .monitorRemoved(let root, let path): if monitors.remove(path, below: root, of: client) { refreshMonitoring() }
+    case .batteryAdded(let root, let path, let properties):
+      batteryAdded(path, PropertyValues(properties), below: root, of: client)
+    case .batteryChanged(let path, let properties, let gone):
+      providedBatteryChanged(path, properties, gone: gone, of: client)
+    case .batteryRemoved(let root, let path): batteryRemoved(path, below: root, of: client)
     case .answer(let callback, let result): callbackAnswered(callback, result, by: client)
     }
   }
@@ -218,7 +225,9 @@ package struct BlueZModel: Sendable {
     forgetApplications(of: client)
     for set in advertising.sets(of: client) { endAdvertising(set) }
     if monitors.forget(client) { refreshMonitoring() }
+    removeBatteries(batteryProviders.forget(client))
     if agents.forget(client) { refreshPairable() }
+    forgetProfiles(of: client)
     forgetListeners(of: client)
   }
 }

@@ -19,7 +19,9 @@ extension BlueZModel {
     if path == WellKnown.managerPath {
       let answer = agents.answer(request, from: client)
       if case .success? = answer { refreshPairable() }
-      reply(to: pending, answer ?? .failure(.unknownMethod("no such method here")))
+      reply(
+        to: pending,
+        answer ?? answerProfile(request, from: client) ?? .failure(.unknownMethod("no such method here")))
     } else if path == adapterPath, kernel.isPlugged {
       handleAdapterCall(request, pending)
     } else if devices[path] != nil {
@@ -50,6 +52,9 @@ extension BlueZModel {
       registerMonitor(root, objects, pending)
     case .unregisterMonitor(let root) where configuration.isExperimental:
       reply(to: pending, unregisterMonitor(root, from: pending.client))
+    case .registerBatteryProvider(let root):
+      reply(to: pending, batteryProviders.register(root, of: pending.client).map { .failure($0) } ?? .success(.none))
+    case .unregisterBatteryProvider(let root): unregisterBatteryProvider(root, pending)
     case .listenForChannels(let psm, let requiresEncryption): listen(psm, requiresEncryption, pending)
     case .acceptChannel(let psm): acceptChannel(psm, pending)
     case .stopListening(let psm): stopListening(psm, pending)
@@ -122,7 +127,7 @@ extension BlueZModel {
     guard let properties = interfaces[interface] else {
       return reply(to: pending, .failure(.unknownInterface(interface)))
     }
-    guard properties[name] != nil || Self.isOptional(interface, name) else {
+    guard properties[name] != nil || Self.isReadOnly(interface, name) else {
       return reply(to: pending, .failure(.noSuchProperty(name)))
     }
     let assigned = [name: value.unwrapped]
@@ -138,9 +143,9 @@ extension BlueZModel {
     }
   }
 
-  /// Whether an object may lack this property.
-  private static func isOptional(_ interface: String, _ name: String) -> Bool {
-    InterfaceTables.all[interface]?.contains { $0.name == name && $0.use == .sometimes } == true
+  /// Whether bluetoothd knows this property, and nobody may set it. It says so even of an object that lacks the property.
+  private static func isReadOnly(_ interface: String, _ name: String) -> Bool {
+    InterfaceTables.all[interface]?.contains { $0.name == name && $0.use != .writable } == true
   }
 
   /// Answers the call, unless the property can't be set. A value that the property has already is no change.

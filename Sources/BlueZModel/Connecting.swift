@@ -9,7 +9,8 @@ extension BlueZModel {
   mutating func connect(_ path: ObjectPath, _ pending: PendingCall) {
     guard adapter.isPowered else { return reply(to: pending, .failure(.failed("Input/output error"))) }
     guard let device = devices[path] else { return reply(to: pending, .failure(.unknownObject(path))) }
-    guard !device.isBlocked else { return reply(to: pending, .failure(.failed("Connection refused"))) }
+    // (On Linux the link comes up for a moment, and carries nothing.)
+    guard !device.isBlocked else { return reply(to: pending, .failure(.failed("le-connection-abort-by-local"))) }
     guard device.pendingConnect == nil, device.pairCall == nil else {
       return reply(to: pending, .failure(.inProgress))
     }

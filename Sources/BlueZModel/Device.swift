@@ -167,7 +167,8 @@ extension BlueZModel {
     endBattery(of: path)
     monitors.forget(path)
     devices[path] = nil
-    removed(path, [InterfaceName.properties, InterfaceName.device])
+    let keepsObject = batteryProviders.batteries[path] != nil
+    removed(path, (keepsObject ? [] : [InterfaceName.properties]) + [InterfaceName.device])
     refreshInitiator()
   }
 

@@ -18,6 +18,7 @@ extension BlueZModel {
     if isFirst { objects[WellKnown.managerPath] = interfaces(of: WellKnown.managerPath) }
     guard kernel.isPlugged else { return objects }
     objects[adapterPath] = interfaces(of: adapterPath)
+    for path in batteryProviders.batteries.keys { objects[path] = interfaces(of: path) }
     for (path, device) in devices {
       objects[path] = interfaces(of: path)
       guard device.isExported, let database = device.database else { continue }
@@ -61,9 +62,11 @@ extension BlueZModel {
     }
     if let device = devices[path] {
       var interfaces = [Device1.interface: device.properties(of: adapterPath)]
-      if let battery = device.battery, battery.isShown { interfaces[Battery1.interface] = battery.properties }
+      interfaces[Battery1.interface] = batteryProperties(of: path)
       return interfaces
     }
+    // A provided battery outlives its device.
+    if let battery = batteryProperties(of: path) { return [Battery1.interface: battery] }
     return remoteInterfaces(of: path)
   }
 
@@ -74,6 +77,7 @@ extension BlueZModel {
       WellKnownUUID.remoteControl, WellKnownUUID.remoteControlTarget, WellKnownUUID.accessToSIM,
       WellKnownUUID.plugAndPlayInformation,
     ])
+    uuids.formUnion(profiles.uuids)
     var properties = PropertyValues<Adapter1>()
     properties.address = configuration.address.description
     properties.addressType = configuration.address.kind

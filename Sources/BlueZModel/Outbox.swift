@@ -76,7 +76,9 @@ extension BlueZModel {
   }
 
   mutating func added(_ path: ObjectPath) {
-    guard isRunning, let interfaces = interfaces(of: path) else { return }
+    guard isRunning, var interfaces = interfaces(of: path) else { return }
+    // A provided battery that outlived its device is there already.
+    if batteryProviders.batteries[path] != nil { interfaces[Battery1.interface] = nil }
     flushChanges()
     outbox.append(.broadcast(.interfacesAdded(path: path, interfaces)))
   }

@@ -78,7 +78,8 @@ extension BlueZSimulator {
         let (own, number) = AdapterName.split(callback)
         guard all.indices.contains(number) else { return [] }
         return [.message(machine: all[number], from: client, .answer(own, result))]
-      case .valueChanged, .serviceRemoved, .advertisementChanged, .monitorAdded, .monitorRemoved:
+      case .valueChanged, .serviceRemoved, .advertisementChanged, .monitorAdded, .monitorRemoved, .batteryAdded,
+        .batteryChanged, .batteryRemoved:
         return all.map { .message(machine: $0, from: client, message) }
       }
     }

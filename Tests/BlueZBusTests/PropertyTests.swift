@@ -3,6 +3,8 @@ import BluetoothTypes
 import BusValue
 import Testing
 
+@testable import BlueZBus
+
 @Suite("bluetoothd's properties as types")
 struct PropertyTests {
   @Test("8: what is written reads back the same, and travels with the type of its table")
@@ -49,6 +51,26 @@ struct PropertyTests {
     #expect(changes.rssi == .some(-70))
     #expect(changes.txPower == .some(nil))
     #expect(changes.name == nil)
+  }
+
+  @Test("H4: a hundred thousand services in a filter are read at once", .timeLimit(.minutes(1)))
+  func manyServices() {
+    let texts = (0..<100_000).map { number in
+      let digits = String(number, radix: 16)
+      return String(repeating: "0", count: 8 - digits.count) + digits
+    }
+    let filter = DiscoveryFilter(members: ["UUIDs": .strings(texts + texts)])
+    #expect(filter?.uuids.count == texts.count)
+  }
+
+  @Test(
+    "H4: a profile is called by a UUID, a word or a whole number",
+    arguments: [
+      ("spp", 0x1101), ("0x1101", 0x1101), ("1101", 0x1101), ("12341101", 0x1101), ("", 0), ("door", nil), ("0x", nil),
+      ("1101 and more", nil), ("00001101-0000-1000-8000-00805f9b34fb", 0x1101),
+    ] as [(String, UInt16?)])
+  func profileNames(_ text: String, _ number: UInt16?) {
+    #expect(ProfileName.uuid(text) == number.map { BluetoothUUID($0) })
   }
 
   @Test("8: every table names its properties once")

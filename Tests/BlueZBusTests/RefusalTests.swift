@@ -132,6 +132,10 @@ struct RefusalTests {
       (Sample.device, BusName.properties, "Get", [.string(InterfaceName.device)], BusError.Name.unknownMethod),
       (Sample.device, BusName.introspectable, "Introspect", [.byte(0)], BusError.Name.unknownMethod),
       (Sample.device, BusName.objectManager, "GetManagedObjects", [], BusError.Name.unknownMethod),
+      (
+        WellKnown.managerPath, BusName.properties, "GetAll", [.string(InterfaceName.agentManager)],
+        BusError.Name.unknownMethod
+      ),
       (nowhere, InterfaceName.device, "Connect", [], BusError.Name.unknownObject),
       (nowhere, BusName.properties, "GetAll", [.string(InterfaceName.device)], BusError.Name.unknownObject),
     ] {
@@ -145,6 +149,13 @@ struct RefusalTests {
     ] {
       let refused = await refusal(Sample.device, BusName.properties, "Get", arguments)
       #expect(refused == BusError(name: BusError.Name.invalidArguments, message: message))
+    }
+    for standard in [BusName.properties, BusName.introspectable] {
+      let all = try await peer.call(
+        MethodCall(
+          to: "org.bluez", path: Sample.device, interface: BusName.properties, member: "GetAll",
+          arguments: [.string(standard)]))
+      #expect(all == [.properties([:])], "\(standard)")
     }
     #expect(pair.events.untaken.isEmpty)
     peer.close()

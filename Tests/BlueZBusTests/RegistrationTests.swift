@@ -48,6 +48,60 @@ struct RegistrationTests {
     pair.close()
   }
 
+  @Test(
+    "C7: a battery provider has its answer before its objects are fetched, and what comes below its root is announced")
+  func batteries() async throws {
+    let pair = try await Pair()
+    let root = ObjectPath(unchecked: "/batteries")
+    let (one, two) = (root.appending("one"), root.appending("two"))
+    pair.server.broadcast(.interfacesAdded(path: Sample.adapter, [InterfaceName.batteryProviderManager: [:]]))
+    _ = try await pair.messages.next()
+    let properties: Properties = ["Device": .path(Sample.adapter.appending("dev")), "Percentage": .byte(50)]
+    let peer = try Bus(address: pair.bus.address)
+    try peer.start(
+      BusHandlers(
+        onCall: { bus, call in
+          let objects: ManagedObjects = [
+            one: [InterfaceName.batteryProvider: properties], two: ["org.example.Other": [:]],
+          ]
+          bus.reply(to: call, with: .success([ObjectCoding.value(objects)]))
+        }))
+    async let answer = peer.call(
+      MethodCall(
+        to: WellKnown.busName, path: Sample.adapter, interface: InterfaceName.batteryProviderManager,
+        member: "RegisterBatteryProvider", arguments: [.path(root)]))
+    guard
+      case .message(let name, .call(let call, Sample.adapter, .registerBatteryProvider(root))) =
+        try await pair.events.next()
+    else {
+      Issue.record("no registration")
+      return
+    }
+    pair.server.send(.reply(call, .success(.none)), to: name)
+    #expect(try await answer.isEmpty)
+    #expect(try await pair.events.next() == .message(from: name, .batteryAdded(root: root, path: one, properties)))
+    func emit(_ path: ObjectPath, _ interface: String, _ member: String, _ arguments: [Value]) {
+      let signal = OutgoingSignal(path: path, interface: interface, member: member, arguments: arguments)
+      peer.enqueue { bus in try? bus.emit(signal) }
+    }
+    let interfaces = ObjectCoding.value([InterfaceName.batteryProvider: properties])
+    emit(ObjectPath(unchecked: "/other"), BusName.objectManager, "InterfacesAdded", [.path(two), interfaces])
+    emit(root, BusName.objectManager, "InterfacesAdded", [.path(two), interfaces])
+    #expect(try await pair.events.next() == .message(from: name, .batteryAdded(root: root, path: two, properties)))
+    emit(
+      one, BusName.properties, "PropertiesChanged",
+      [.string(InterfaceName.batteryProvider), .properties(["Percentage": .byte(3)]), .strings(["Source"])])
+    #expect(
+      try await pair.events.next()
+        == .message(from: name, .batteryChanged(path: one, ["Percentage": .byte(3)], gone: ["Source"])))
+    emit(
+      root, BusName.objectManager, "InterfacesRemoved", [.path(one), .strings([InterfaceName.batteryProvider])])
+    #expect(try await pair.events.next() == .message(from: name, .batteryRemoved(root: root, path: one)))
+    peer.closeAndWait()
+    #expect(try await pair.events.next() == .clientVanished(name))
+    pair.close()
+  }
+
   @Test("C7: a client that does not list its monitors is registered without any")
   func silentMonitors() async throws {
     let pair = try await Pair()
@@ -66,6 +120,65 @@ struct RegistrationTests {
     }
     pair.server.send(.reply(call, .success(.none)), to: sender)
     #expect(try await answer == [])
+    peer.close()
+    pair.close()
+  }
+
+  @Test("C7: an application's objects need not be below its root")
+  func elsewhere() async throws {
+    let pair = try await Pair()
+    let peer = try Bus(address: pair.bus.address)
+    let objects: ManagedObjects = [ObjectPath(unchecked: "/elsewhere"): ["org.example.Other": ["a": .byte(1)]]]
+    try peer.start(
+      BusHandlers(onCall: { bus, call in bus.reply(to: call, with: .success([ObjectCoding.value(objects)])) }))
+    async let answer = peer.call(
+      MethodCall(
+        to: WellKnown.busName, path: Sample.adapter, interface: InterfaceName.gattManager,
+        member: "RegisterApplication", arguments: [.path(Sample.application), .properties([:])]))
+    guard
+      case .message(let name, .call(let call, _, .registerApplication(Sample.application, objects))) =
+        try await pair.events.next()
+    else {
+      Issue.record("no registration came")
+      return
+    }
+    pair.server.send(.reply(call, .success(.none)), to: name)
+    _ = try await answer
+    peer.close()
+    pair.close()
+  }
+
+  @Test("C3: an advertisement that is registered is refused at once, until it is released")
+  func twice() async throws {
+    let pair = try await Pair()
+    let peer = try Bus(address: pair.bus.address)
+    let asked = Inbox<String>()
+    try peer.start(
+      BusHandlers(onCall: { bus, call in
+        asked.put(call.member)
+        bus.reply(to: call, with: .success(call.member == "GetAll" ? [.properties([:])] : []))
+      }))
+    let call = MethodCall(
+      to: WellKnown.busName, path: Sample.adapter, interface: InterfaceName.advertisingManager,
+      member: "RegisterAdvertisement", arguments: [.path(.root), .properties([:])])
+    func register() async throws -> String {
+      async let answer = peer.call(call)
+      guard case .message(let name, .call(let identifier, _, .registerAdvertisement)) = try await pair.events.next()
+      else { throw PrivateBus.Failure(description: "no registration came") }
+      pair.server.send(.reply(identifier, .success(.none)), to: name)
+      _ = try await answer
+      return name
+    }
+    let name = try await register()
+    #expect(try await asked.next() == "GetAll")
+    let refused = await #expect(throws: BusError.self) { try await peer.call(call) }
+    #expect(refused == BusError(.alreadyExists))
+    #expect(asked.untaken.isEmpty)
+    pair.server.send(
+      .callback(CallbackIdentifier(1), path: .root, .release(interface: InterfaceName.advertisement)), to: name)
+    #expect(try await asked.next() == "Release")
+    #expect(try await pair.events.next() == .message(from: name, .answer(CallbackIdentifier(1), .success(.none))))
+    _ = try await register()
     peer.close()
     pair.close()
   }

@@ -180,4 +180,47 @@ import TimeTypes
       #expect(wanted == true ? reports > 10 : reports == 0, "\(String(describing: wanted)): \(reports)")
     }
   }
+
+  @Test("H4: profiles of classic Bluetooth belong to a client and a path, and their services to the adapter")
+  func profiles() {
+    var bench = Bench()
+    let (other, path) = (ClientIdentifier(":1.77"), ObjectPath(unchecked: "/profile"))
+    func ask(_ request: Request, _ client: ClientIdentifier = Bench.system) -> BlueZError? {
+      bench.ask(Bench.phone, WellKnown.managerPath, request, from: client)?.error
+    }
+    func announced() -> Bool {
+      bench.phoneObjects[Bench.adapter]?[InterfaceName.adapter]?["UUIDs"]?.stringsValue?
+        .contains(Bench.service.description) == true
+    }
+    let register = Request.registerProfile(path: path, uuid: Bench.service, isServer: true)
+    #expect(ask(.registerProfile(path: path, uuid: nil, isServer: true))?.kind == .invalidArguments)
+    #expect(ask(.unregisterProfile(path: path)) == .doesNotExist)
+    #expect(ask(register) == nil)
+    #expect(announced())
+    #expect(ask(register) == .alreadyExists)
+    #expect(ask(.registerProfile(path: path, uuid: nil, isServer: true)) == .alreadyExists)
+    #expect(ask(.unregisterProfile(path: path), other) == .doesNotExist)
+    #expect(ask(.unregisterProfile(path: path)) == nil)
+    #expect(!announced())
+    #expect(ask(.registerProfile(path: path, uuid: Bench.service, isServer: false)) == nil)
+    #expect(!announced())
+    #expect(ask(register, other) == nil)
+    #expect(announced())
+    bench.vanish(Bench.phone, other)
+    #expect(!announced())
+    bench.callbacks = []
+    bench.command(.stopBluetoothd(machine: Bench.phone, killed: false))
+    #expect(bench.callbacks.map(\.callback) == [.release(interface: InterfaceName.profile)])
+    #expect(bench.callbacks.map(\.path) == [path])
+  }
+
+  @Test(
+    "H4: a property that can't be set is read-only even where it is missing",
+    arguments: ["ExperimentalFeatures", "Address", "WakeAllowed", "Mood"])
+  func readOnly(_ name: String) {
+    var bench = Bench()
+    let isKnown = ["ExperimentalFeatures", "Address"].contains(name)
+    let error = set(name, .bool(true), &bench)?.error
+    #expect(error?.name.hasSuffix(isKnown ? "PropertyReadOnly" : "UnknownProperty") == true)
+  }
 }

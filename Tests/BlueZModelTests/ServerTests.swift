@@ -181,7 +181,8 @@ import TimeTypes
     var objects = Bench.lockObjects
     objects[Bench.offerPath]?[InterfaceName.gattCharacteristic]?["Flags"] = .strings(["teleport"])
     let before = bench.world.managedObjects(of: Bench.door)
-    for bad in [[:], objects] as [ManagedObjects] {
+    let other: ManagedObjects = [root: ["org.example.Other": ["Mood": .string("good")]]]
+    for bad in [[:], objects, other] as [ManagedObjects] {
       let error = bench.ask(Bench.door, Bench.adapter, .registerApplication(root: root, objects: bad))?.error
       #expect(error == .failed(bad.isEmpty ? "No object received" : "No valid service object found"))
     }

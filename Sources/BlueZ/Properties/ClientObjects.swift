@@ -48,3 +48,13 @@ package final class AdvertisementMonitor1: InterfaceTable {
   /// `a(yyay)`: the position in an AD structure, the structure's type, and the bytes to find there.
   package let patterns = Property("Patterns", .untyped("a(yyay)"), .clients)
 }
+
+/// What a client knows of a device's battery (doc/org.bluez.BatteryProvider.rst).
+package final class BatteryProvider1: InterfaceTable {
+  package static let interface = InterfaceName.batteryProvider
+  package static let table = BatteryProvider1()
+
+  package let device = Property("Device", .path, .clients)
+  package let percentage = Property("Percentage", .byte, .clients)
+  package let source = Property("Source", .text, .clients)
+}

@@ -123,9 +123,11 @@ extension PropertyKind where Typed == [BluetoothUUID] {
       read: { value in
         guard let texts = value.stringsValue else { return nil }
         var uuids: [BluetoothUUID] = []
+        // A client may send a hundred thousand.
+        var known: Set<BluetoothUUID> = []
         for text in texts {
           guard let uuid = BluetoothUUID(bluez: text) else { return nil }
-          if !uuids.contains(uuid) { uuids.append(uuid) }
+          if known.insert(uuid).inserted { uuids.append(uuid) }
         }
         return uuids
       },

@@ -4,7 +4,7 @@ import TimeTypes
 
 /// Which applications are accepted, and what their flags mean to a peer.
 enum ApplicationCases {
-  static let all = [kinds, silent, includes, levels, authorized, manyServices, battery, acquire]
+  static let all = [kinds, elsewhere, silent, includes, levels, authorized, manyServices, battery, acquire]
 
   /// Registers a profile, and removes it if it was accepted.
   private static func tryProfile(_ uuids: [String], _ stage: Stage) async throws {
@@ -42,6 +42,23 @@ enum ApplicationCases {
       for flags in [[], ["read", "teleport"], ["authorize"], ["extended-properties"], ["writable-auxiliaries"]] {
         try await tryService(ConformanceService.service("heart", "180d", [("rate", "2a37", flags)]), stage)
       }
+    }
+  }
+
+  static let elsewhere = ConformanceCase("objects beside an application's root") { stage in
+    let lock = stage.lock.main
+    try await stage.step("objects of other kinds alone") {
+      try await tryService([ConformanceService.path("thing"): ["org.example.Thing": ["Mood": .string("good")]]], stage)
+    }
+    try await stage.step("a service beside the root") {
+      let objects = ConformanceService.service("heart", "180d", [("rate", "2a37", ["read"])])
+      try await stage.outcome(lock.registerApplication(objects, at: ConformanceService.secondRoot))
+      try await stage.outcome(lock.unregisterApplication(ConformanceService.secondRoot))
+    }
+    try await stage.step("an advertisement, twice") {
+      try await stage.success(lock.registerAdvertisement())
+      lock.answer("advertisement.GetAll", .hold)
+      try await stage.expectError(lock.registerAdvertisement(), "org.bluez.Error.AlreadyExists")
     }
   }
 

@@ -4,7 +4,34 @@ import BusValue
 /// The introspection data of bluetoothd's objects: interfaces, methods and properties, including properties that an
 /// object lacks at the moment.
 enum InterfaceCases {
-  static let all = [introspection]
+  static let all = [introspection, profiles]
+
+  /// Profiles of classic Bluetooth: their registration alone.
+  static let profiles = ConformanceCase("profiles of classic Bluetooth") { stage in
+    let (phone, path) = (stage.phone.main, ObjectPath(unchecked: "/conformance/classic"))
+    func register(_ uuid: String) -> OngoingCall {
+      phone.call(
+        "manager", InterfaceName.profileManager, "RegisterProfile", [.path(path), .string(uuid), .properties([:])])
+    }
+    func unregister() -> OngoingCall {
+      phone.call("manager", InterfaceName.profileManager, "UnregisterProfile", [.path(path)])
+    }
+    phone.export([path: ["org.bluez.Profile1": [:]]], at: path)
+    try await stage.step("of none and of many kinds") {
+      try await stage.expectError(unregister(), "org.bluez.Error.DoesNotExist")
+      for uuid in ["door", "xyz", "", "c0f0a000-3c0c-4d6a-9a42-1c6f3d8e7b10", "0xabc0", "abc0 and more"] {
+        let outcome = try await stage.outcome(register(uuid))
+        if outcome.isSuccess { try await stage.success(unregister()) }
+      }
+    }
+    try await stage.step("registered twice") {
+      try await stage.success(register(ConformanceService.service))
+      try await stage.expectError(register(ConformanceService.second), "org.bluez.Error.AlreadyExists")
+    }
+    try await stage.step("bluetoothd ends") {
+      try await stage.restart(stage.phone, killed: false)
+    }
+  }
 
   static let introspection = ConformanceCase("introspection") { stage in
     try await stage.openDoor()

@@ -110,6 +110,10 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
     Explanation(
       in: "a battery", steps: ["the phone pairs"], moved: ["phone Modalias = "], heading: chance, isChance: true),
     Explanation(
+      in: "a battery of a device, and one that a client provides", steps: ["the phone pairs", "connected again"],
+      moved: ["phone Modalias = ", "phone ServicesResolved = true", "bluetoothd: level.ReadValue("], heading: chance,
+      isChance: true),
+    Explanation(
       in: "AcquireNotify and AcquireWrite where they can't be", steps: ["away"],
       moved: ["bluetoothd: offer.StopNotify()"], heading: chance, isChance: true),
     Explanation(
