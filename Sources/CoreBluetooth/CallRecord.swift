@@ -6,7 +6,7 @@ import JournalEvents
 /// Writes what delegates are told to the app's output, if the story in which it runs wants to know
 /// (`LATCHKEY_RECORD_CALLS`). One line each, so that promises about the app can be checked.
 enum CallRecord {
-  private static let isWanted = !(ProcessInfo.processInfo.environment[DelegateRecord.variable] ?? "").isEmpty
+  private static let isWanted = getenv(DelegateRecord.variable).map { $0.pointee != 0 } ?? false
 
   /// The manager's delegate is about to be told this.
   static func note(_ body: Event.Body, _ manager: CBManager) {
