@@ -118,6 +118,8 @@ enum Benchmark {
     /// Fifteen seconds of real time after the last work: latchkeyd gives memory back after five.
     var residentKiB: Int
     var proportionalKiB: Int
+    /// From its start until all requests were armed, and a status was asked for. `nil` with one request.
+    var startSeconds: Double?
     var wakeUpsPerVirtualMinute: Double
     var wakeUpsPerWallMinute: Double
   }
@@ -185,7 +187,7 @@ enum Benchmark {
     let inspect = options.inspect
     options.inspect = { step, processes in
       try inspect(step, processes)
-      guard let note = step.note, ["begin", "end"].contains(note) else { return }
+      guard let note = step.note, ["armed", "begin", "end"].contains(note) else { return }
       let daemon = processes.all().first { $0.machine == "phone" && $0.program == Recorded.daemon }
       guard let daemon else { throw WorldError("no latchkeyd to measure") }
       let now = try ProcessFigures(pid: daemon.pid)
@@ -208,6 +210,7 @@ enum Benchmark {
     }
     return Rest(
       residentKiB: idle.residentKiB, proportionalKiB: idle.proportionalKiB,
+      startSeconds: found["armed"]?.processorSeconds,
       wakeUpsPerVirtualMinute: Double(end.wakeUps(since: begin)) / Double(measuredMinutes),
       wakeUpsPerWallMinute: Double(later.wakeUps(since: idle)) * 60 / Double(wallSeconds))
   }

@@ -34,6 +34,9 @@ import Worlds
   @Option(help: "Only measure this many arrivals in each of six cases, in this process and in simulated time.")
   var arrivals: Int?
 
+  @Option(help: "Only measure this many starts of the agent to its first event, beside dbus-send's.")
+  var starts: Int?
+
   @Option(
     help: "Only measure ratios, and compare them with this file; the status is 1 if one got worse by a tenth.")
   var baseline: String?
@@ -54,6 +57,7 @@ import Worlds
     guard (1...100_000).contains(days ?? 1) else { throw ValidationError("--days must be from 1 to 100000") }
     guard (1...100_000).contains(arrivals ?? 1) else { throw ValidationError("--arrivals must be from 1 to 100000") }
     guard (1...100_000).contains(held ?? 1) else { throw ValidationError("--held must be from 1 to 100000") }
+    guard (1...10_000).contains(starts ?? 1) else { throw ValidationError("--starts must be from 1 to 10000") }
     guard (1...1000).contains(relaunches) else { throw ValidationError("--relaunches must be from 1 to 1000") }
     // A simulated machine remembers no more devices.
     let most = BlueZStorage.rememberedLimit
@@ -80,6 +84,13 @@ import Worlds
           + "| \(Self.number(figures.bytesPerRequest / 1024)) KiB |")
     }
     let executables = try Executables(folder: try Executables.ownFolder())
+    if let starts {
+      let costs = try AppStart.measure(starts, executables: executables, progress: Self.say)
+      func words(_ cost: AppStart.Cost) -> String {
+        "\(Self.number(cost.seconds * 1000)) ms of the processor, \(cost.pageFaults) page faults"
+      }
+      return print("agent: \(words(costs.agent)); dbus-send: \(words(costs.least))")
+    }
     guard !onlyRequests else {
       let many = try Benchmark.rest(
         holding: ManyRequests.make(requests), executables: executables, progress: Self.say)
@@ -147,6 +158,7 @@ import Worlds
 
   private static func row(_ requests: Int, _ rest: Benchmark.Rest) -> String {
     "| \(requests) | \(rest.residentKiB) KiB | \(rest.proportionalKiB) KiB "
+      + "| \(rest.startSeconds.map { String($0) } ?? "") s "
       + "| \(number(rest.wakeUpsPerVirtualMinute)) | \(number(rest.wakeUpsPerWallMinute)) |"
   }
 

@@ -6,6 +6,8 @@ import Worlds
 struct ProcessFigures: Sendable, Equatable {
   var residentKiB: Int
   var proportionalKiB: Int
+  /// The processor time of all its threads since its start, ended ones included, in steps of 10 ms.
+  var processorSeconds: Double
   /// How many times each of its threads was scheduled after waiting: voluntary context switches.
   private var wakeUpsByThread: [Int32: Int] = [:]
 
@@ -14,6 +16,7 @@ struct ProcessFigures: Sendable, Equatable {
     let rollup = try Self.values("/proc/\(pid)/smaps_rollup")
     residentKiB = rollup["Rss"] ?? 0
     proportionalKiB = rollup["Pss"] ?? 0
+    processorSeconds = try Self.processorSeconds(of: pid)
     let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
     for thread in threads {
       guard let identifier = Int32(thread), let status = try? Self.values("/proc/\(pid)/task/\(thread)/status") else {
@@ -35,6 +38,17 @@ struct ProcessFigures: Sendable, Equatable {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  private static func processorSeconds(of pid: Int32) throws -> Double {
+    let contents = FileManager.default.contents(atPath: "/proc/\(pid)/stat")
+    let text = String(decoding: contents ?? Data(), as: UTF8.self)
+    // The program's name is in parentheses and may contain anything. User and system time are the 12th and 13th after it.
+    let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
+    guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else {
+      throw WorldError("/proc/\(pid)/stat can't be read")
+    }
+    return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
   }
 
   /// The numbers of lines such as `Rss:    1234 kB`.

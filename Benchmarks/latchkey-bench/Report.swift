@@ -65,6 +65,7 @@ struct Report {
       Figure("its wake-ups in a minute of real time", one.wakeUpsPerWallMinute, "", .atMost(0)),
       Figure("latchkeyd at rest with \(requests) requests, PSS", Double(many.proportionalKiB) / 1024, "MiB"),
       Figure("its memory for each request", more, "KiB", .atMost(4)),
+      Figure("its start with them, of the processor", many.startSeconds ?? .infinity, "s", .atMost(1)),
       Figure(
         "its wake-ups in a virtual minute, with \(requests) requests", many.wakeUpsPerVirtualMinute, "", .atMost(0)),
       Figure(

@@ -20,8 +20,11 @@ extension ObjectPath {
   /// The path of a remote attribute below its device, service or characteristic. Handles are four hexadecimal digits
   /// in lower case.
   package func attribute(_ kind: Attribute, _ handle: AttributeHandle) -> ObjectPath {
-    let text = String(handle, radix: 16)
-    return appending(kind.rawValue + String(repeating: "0", count: 4 - text.count) + text)
+    let digits = String(unsafeUninitializedCapacity: 4) { buffer in
+      for position in 0..<4 { buffer[position] = HexText.lowerCase(UInt64(handle) >> UInt64(12 - 4 * position)) }
+      return 4
+    }
+    return appending(kind.rawValue + digits)
   }
 
   /// The kind and handle in the last component, or `nil` if it is not a remote attribute's.
@@ -37,9 +40,9 @@ extension ObjectPath {
 
   /// The address in a device's path. The path does not contain the address's kind.
   package func deviceAddress(kind: DeviceAddress.Kind) -> DeviceAddress? {
-    guard lastComponent.hasPrefix(Self.devicePrefix) else { return nil }
-    let pairs = lastComponent.dropFirst(Self.devicePrefix.count).split(separator: "_")
-    return DeviceAddress(pairs.joined(separator: ":"), kind: kind)
+    let component = lastComponent
+    guard component.hasPrefix(Self.devicePrefix) else { return nil }
+    return DeviceAddress(pathComponent: component.dropFirst(Self.devicePrefix.count), kind: kind)
   }
 
   /// The number in an adapter's path: `/org/bluez/hci0` is 0.

@@ -98,6 +98,7 @@ actor BlueZClientSession {
         return logger.error("bluetoothd's objects are malformed; it is taken to be away")
       }
       hasAppeared = true
+      addresses.reserveCapacity(objects.count)
       for (path, interfaces) in objects { noteAddress(path, interfaces) }
       deliver(.appeared(objects))
     case .failure(let error):
@@ -143,7 +144,11 @@ actor BlueZClientSession {
       adapterAddresses[path] = DeviceAddress(text, kind: adapter.addressType ?? .public)
     }
     guard let device = PropertyValues<Device1>(interfaces), device.address != nil else { return }
-    addresses[path] = device.deviceAddress
+    if addresses[path] != nil {
+      addresses[path] = device.deviceAddress
+    } else if let address = device.deviceAddress {
+      addresses[path.compactCopy] = address
+    }
   }
 
   // MARK: Messages from the client

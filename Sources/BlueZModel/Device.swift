@@ -196,10 +196,10 @@ extension BlueZModel {
         for call in sessions?.waiting ?? [] { reply(to: call, .failure(.notSupported)) }
       }
       guard device.isExported else { continue }
-      let serviceDepth = path.text.count(where: { $0 == "/" }) + 1
+      let serviceDepth = path.depth + 1
       for object in service.objectPaths(under: path).reversed() {
         let interface =
-          switch object.text.count(where: { $0 == "/" }) - serviceDepth {
+          switch object.depth - serviceDepth {
           case 0: InterfaceName.gattService
           case 1: InterfaceName.gattCharacteristic
           default: InterfaceName.gattDescriptor

@@ -5,11 +5,11 @@ import BusValue
 /// The properties of Device1, and the icon that bluetoothd derives from an appearance.
 extension Device {
   func properties(of adapter: ObjectPath) -> Properties {
-    var properties = PropertyValues<Device1>()
+    var properties = PropertyValues<Device1>(minimumCapacity: 24)
     properties.address = address.description
     properties.addressType = address.kind
     properties.alias =
-      alias ?? name ?? String(address.description.map { $0 == ":" ? "-" : $0 })
+      alias ?? name ?? address.text(separator: "-")
     properties.paired = bond != nil
     properties.bonded = bond != nil
     properties.trusted = isTrusted

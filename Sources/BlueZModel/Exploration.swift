@@ -148,9 +148,7 @@ extension BlueZModel {
     }
     if devices[path]?.bondedCall != nil { tellResolved(path) }
     if wasExported {
-      for service in new {
-        for object in service.objectPaths(under: path) { added(object) }
-      }
+      addObjects(of: new, to: path)
     } else {
       export(path)
     }
@@ -166,7 +164,15 @@ extension BlueZModel {
   mutating func export(_ path: ObjectPath) {
     guard let database = devices[path]?.database else { return }
     devices[path]?.isExported = true
-    for object in database.objectPaths(under: path) { added(object) }
+    addObjects(of: database.services, to: path)
+  }
+
+  private mutating func addObjects(of services: [RemoteService], to path: ObjectPath) {
+    guard isRunning, kernel.isPlugged, !services.isEmpty, let device = devices[path] else { return }
+    flushChanges()
+    for (place, attribute) in services.flatMap({ $0.attributes(under: path) }) {
+      outbox.append(.broadcast(.interfacesAdded(path: place, interfaces(of: attribute, device))))
+    }
   }
 
   /// The database is known and on the bus.

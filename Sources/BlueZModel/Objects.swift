@@ -22,7 +22,9 @@ extension BlueZModel {
     for (path, device) in devices {
       objects[path] = interfaces(of: path)
       guard device.isExported, let database = device.database else { continue }
-      for attribute in database.objectPaths(under: path) { objects[attribute] = interfaces(of: attribute) }
+      for (place, attribute) in database.services.flatMap({ $0.attributes(under: path) }) {
+        objects[place] = interfaces(of: attribute, device)
+      }
     }
     return objects
   }
@@ -70,6 +72,16 @@ extension BlueZModel {
     return remoteInterfaces(of: path)
   }
 
+  /// The properties of one interface of an object, or `nil` if it does not have it. Those of its other interfaces are not made.
+  func properties(of path: ObjectPath, _ interface: String) -> Properties? {
+    guard isRunning else { return nil }
+    if interface == Adapter1.interface, path == adapterPath { return kernel.isPlugged ? adapterProperties : nil }
+    if interface == Device1.interface {
+      return kernel.isPlugged ? devices[path]?.properties(of: adapterPath) : nil
+    }
+    return interfaces(of: path)?[interface]
+  }
+
   private var adapterProperties: Properties {
     var uuids = Set(server.database.services.map(\.uuid))
     uuids.formUnion([
@@ -78,7 +90,7 @@ extension BlueZModel {
       WellKnownUUID.plugAndPlayInformation,
     ])
     uuids.formUnion(profiles.uuids)
-    var properties = PropertyValues<Adapter1>()
+    var properties = PropertyValues<Adapter1>(minimumCapacity: 24)
     properties.address = configuration.address.description
     properties.addressType = configuration.address.kind
     properties.name = adapter.name ?? configuration.name
@@ -120,6 +132,22 @@ enum RemoteAttribute: Sendable {
   case descriptor(RemoteDescriptor, of: RemoteCharacteristic, in: RemoteService)
 }
 
+extension RemoteService {
+  /// The service, its characteristics and their descriptors, each with its path, in the order in which they are announced.
+  func attributes(under device: ObjectPath) -> [(path: ObjectPath, attribute: RemoteAttribute)] {
+    let service = path(under: device)
+    var attributes: [(path: ObjectPath, attribute: RemoteAttribute)] = [(service, .service(self))]
+    for characteristic in characteristics {
+      let path = characteristic.path(under: service)
+      attributes.append((path, .characteristic(characteristic, in: self)))
+      for descriptor in characteristic.descriptors {
+        attributes.append((descriptor.path(under: path), .descriptor(descriptor, of: characteristic, in: self)))
+      }
+    }
+    return attributes
+  }
+}
+
 extension BlueZModel {
   /// The device and attribute at a GATT object's path, or `nil` if there is none.
   func remoteAttribute(_ path: ObjectPath) -> (device: ObjectPath, attribute: RemoteAttribute)? {
@@ -151,6 +179,12 @@ extension BlueZModel {
 
   func remoteInterfaces(of path: ObjectPath) -> Interfaces? {
     guard let (devicePath, attribute) = remoteAttribute(path), let device = devices[devicePath] else { return nil }
+    return interfaces(of: attribute, device)
+  }
+
+  /// The interfaces of an attribute that this device has.
+  func interfaces(of attribute: RemoteAttribute, _ device: Device) -> Interfaces {
+    let devicePath = device.path
     switch attribute {
     case .service(let service):
       var properties = PropertyValues<GattService1>()
@@ -163,7 +197,7 @@ extension BlueZModel {
       properties.handle = service.handle
       return properties.interfaces
     case .characteristic(let characteristic, let service):
-      var properties = PropertyValues<GattCharacteristic1>()
+      var properties = PropertyValues<GattCharacteristic1>(minimumCapacity: 12)
       properties.uuid = characteristic.uuid
       properties.service = service.path(under: devicePath)
       properties.flags = characteristic.flagNames

@@ -59,7 +59,7 @@ extension BlueZModel {
 
   mutating func flushChanges() {
     for change in outbox.takeChanges() {
-      guard let properties = interfaces(of: change.path)?[change.interface] else { continue }
+      guard let properties = properties(of: change.path, change.interface) else { continue }
       outbox.append(.broadcast(change.signal(properties)))
     }
   }

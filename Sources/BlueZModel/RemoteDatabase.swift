@@ -24,11 +24,6 @@ package struct RemoteDatabase: Sendable, Hashable, Codable {
     }
     return nil
   }
-
-  /// Paths of all objects of this database, parents first.
-  func objectPaths(under device: ObjectPath) -> [ObjectPath] {
-    services.flatMap { $0.objectPaths(under: device) }
-  }
 }
 
 package struct RemoteService: Sendable, Hashable, Codable {

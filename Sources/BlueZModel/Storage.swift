@@ -57,7 +57,7 @@ extension BlueZStorage {
   mutating func forget(_ address: DeviceAddress) { devices.removeAll { $0.address == address } }
 
   /// The most devices on disk after `remember`.
-  package static let rememberedLimit = 4096
+  package static let rememberedLimit = 16_384
 
   /// Puts devices on disk that were bonded and trusted earlier. Returns why it can't; nothing has changed then.
   /// - Parameter seed: for their keys.

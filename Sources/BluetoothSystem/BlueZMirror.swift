@@ -69,34 +69,47 @@ struct Device: Sendable {
   private(set) var connectedUnixSeconds: Double?
   /// The link's signal in dBm as an app last read it. `nil` without a link, or if no app has read it.
   private(set) var linkSignal: Int8?
-  /// Why the last link ended, `org.bluez.Reason.*`. `nil` if bluetoothd does not say (up to 5.82).
-  private(set) var endReason: String?
   /// The MTU of this link as bluetoothd last showed it: with an attribute of the peer, or with a request of the peer.
   /// `nil` without a link, before the attribute protocol works on it, or if it was not shown. 23 may become more.
   private(set) var linkMTU: Int?
-  /// What the device has said about itself in advertisements.
-  private(set) var advertisement = AdvertisementData()
-  /// All services by which bluetoothd knows it: advertised, or found over a link.
-  private(set) var uuids: [BluetoothUUID] = []
-  /// Those of `uuids` that were found over a link, and that it had not advertised before.
-  private(set) var found: Set<BluetoothUUID> = []
   /// What it advertises was seen while it had no link. Without that, nobody knows which of its services it advertises.
   private var isAdvertisementKnown = false
 
-  /// Its name in the Generic Access Profile, which bluetoothd read over a link. `nil` if it is not known, or if it is the one that
-  /// the device advertises.
-  private(set) var gapName: String?
   /// What bluetoothd says from now on is a change.
   private var isShown = false
-  private var addressText: String?
   private var addressKind: DeviceAddress.Kind?
   private(set) var address: DeviceAddress?
   /// `nil` before BlueZ 5.66, where only `Paired` exists.
   private var isMarkedBonded: Bool?
-  /// Services by which the peer has been known since bluetoothd shows it, advertised or found.
-  private(set) var announced: Set<BluetoothUUID> = []
-  private static let announcedLimit = 32
   private var isPaired: Bool?
+  private var said = Boxed(Said())
+
+  /// What bluetoothd tells of the device itself, and not of its link. It is large and changes seldom, and a device is copied
+  /// whenever somebody asks whether it has a link.
+  private struct Said: Sendable {
+    var endReason: String?
+    var advertisement = AdvertisementData()
+    var uuids: [BluetoothUUID] = []
+    var found: Set<BluetoothUUID> = []
+    var gapName: String?
+    var announced: [BluetoothUUID] = []
+  }
+
+  /// Why the last link ended, `org.bluez.Reason.*`. `nil` if bluetoothd does not say (up to 5.82).
+  var endReason: String? { said.value.endReason }
+  /// What the device has said about itself in advertisements.
+  var advertisement: AdvertisementData { said.value.advertisement }
+  /// All services by which bluetoothd knows it: advertised, or found over a link.
+  var uuids: [BluetoothUUID] { said.value.uuids }
+  /// Those of `uuids` that were found over a link, and that it had not advertised before.
+  var found: Set<BluetoothUUID> { said.value.found }
+  /// Its name in the Generic Access Profile, which bluetoothd read over a link. `nil` if it is not known, or if it is the one that
+  /// the device advertises.
+  var gapName: String? { said.value.gapName }
+  /// Services by which the peer has been known since bluetoothd shows it, advertised or found.
+  var announced: [BluetoothUUID] { said.value.announced }
+  private static let announcedLimit = 32
+
   var isBonded: Bool { isMarkedBonded ?? isPaired ?? false }
 
   init(
@@ -107,8 +120,8 @@ struct Device: Sendable {
     self.path = path
     self.peer = peer
     self.attributes = attributes
-    self.gapName = gapName
-    self.found = found
+    said.value.gapName = gapName
+    said.value.found = found
     isAdvertisementKnown = !found.isEmpty
     update(properties, invalidated: [])
     isShown = true
@@ -127,43 +140,59 @@ struct Device: Sendable {
     if let name = changes.name { take(name) }
     if let uuids = changes.uuids { take(uuids ?? []) }
     if !isConnected, rssi != nil { isAdvertisementKnown = true }
-    if let appearance = changes.appearance { advertisement.appearance = appearance }
-    if let power = changes.txPower { advertisement.transmitPowerLevel = power }
-    if let data = changes.advertisingData { advertisement.solicitedServiceUUIDs = Self.solicitedServices(data ?? [:]) }
-    if let flags = changes.advertisingFlags { advertisement.flags = flags?.first }
-    if let data = changes.serviceData { advertisement.serviceData = data ?? [:] }
-    if let data = changes.manufacturerData { advertisement.manufacturerData = data ?? [:] }
-    if let text = changes.address { addressText = text }
-    if let kind = changes.addressType { addressKind = kind }
-    address = addressText.flatMap { DeviceAddress($0, kind: addressKind ?? .public) }
+    takeAdvertised(changes)
+    if let kind = changes.addressType {
+      addressKind = kind
+      address = address.map { DeviceAddress(bits: $0.bits, kind: kind ?? .public) }
+    }
+    if let text = changes.address { address = text.flatMap { DeviceAddress($0, kind: addressKind ?? .public) } }
+  }
+
+  private mutating func takeAdvertised(_ changes: PropertyChanges<Device1>) {
+    if let appearance = changes.appearance { said.value.advertisement.appearance = appearance }
+    if let power = changes.txPower { said.value.advertisement.transmitPowerLevel = power }
+    if let data = changes.advertisingData {
+      said.value.advertisement.solicitedServiceUUIDs = Self.solicitedServices(data ?? [:])
+    }
+    if let flags = changes.advertisingFlags { said.value.advertisement.flags = flags?.first }
+    if let data = changes.serviceData { said.value.advertisement.serviceData = data ?? [:] }
+    if let data = changes.manufacturerData { said.value.advertisement.manufacturerData = data ?? [:] }
   }
 
   /// bluetoothd has one name for what a device advertises and what it says over a link, whichever came last.
   private mutating func take(_ name: String?) {
     guard let name else {
-      (advertisement.localName, gapName) = (nil, nil)
+      (said.value.advertisement.localName, said.value.gapName) = (nil, nil)
       return
     }
     // A linked device may advertise as well.
     guard isShown, isConnected, name != advertisement.localName else {
-      advertisement.localName = name
+      said.value.advertisement.localName = name.compactCopy
       return
     }
-    gapName = name
+    said.value.gapName = name.compactCopy
   }
 
   /// bluetoothd has one list for the services that a device advertises and those that were found over a link.
   private mutating func take(_ uuids: [BluetoothUUID]) {
-    if isShown, isConnected, isAdvertisementKnown { found.formUnion(Set(uuids).subtracting(self.uuids)) }
-    found.formIntersection(uuids)
-    self.uuids = uuids
-    advertisement.serviceUUIDs = uuids.filter { !found.contains($0) }
+    if isShown, isConnected, isAdvertisementKnown { said.value.found.formUnion(Set(uuids).subtracting(self.uuids)) }
+    if !found.isEmpty { said.value.found.formIntersection(uuids) }
+    said.value.uuids = uuids
+    let found = found
+    // Lists that are the same share their memory: there may be thousands of devices.
+    said.value.advertisement.serviceUUIDs = found.isEmpty ? uuids : uuids.filter { !found.contains($0) }
     announce(uuids)
   }
 
   /// `UUIDs` loses those of services that bluetoothd removes from its database of the peer, though the peer may advertise them.
   private mutating func announce(_ uuids: [BluetoothUUID]) {
-    for uuid in uuids where uuid.isTelling && announced.count < Self.announcedLimit { announced.insert(uuid) }
+    guard !announced.isEmpty || uuids.count > Self.announcedLimit || !uuids.allSatisfy(\.isTelling) else {
+      said.value.announced = uuids
+      return
+    }
+    for uuid in uuids where uuid.isTelling && announced.count < Self.announcedLimit && !announced.contains(uuid) {
+      said.value.announced.append(uuid)
+    }
   }
 
   /// The services that a peripheral asks a central for, in the three lists of an advertisement (Core Specification
@@ -179,11 +208,11 @@ struct Device: Sendable {
   /// The link came up at this time.
   mutating func linkCameUp(unixSeconds: Double?) {
     connectedUnixSeconds = unixSeconds
-    endReason = nil
+    if endReason != nil { said.value.endReason = nil }
   }
 
   /// bluetoothd says why the link ended, before it says that it ended.
-  mutating func linkEnded(because reason: String) { endReason = reason }
+  mutating func linkEnded(because reason: String) { said.value.endReason = reason }
 
   /// - Parameter mtu: `nil` if the attribute protocol does not work yet.
   mutating func linkShows(mtu: Int?) {
@@ -207,6 +236,7 @@ struct Device: Sendable {
 
   /// Services that distinguish this device from others. A profile made of these puts few devices on the accept list.
   var tellingServices: [BluetoothUUID] {
+    guard !uuids.allSatisfy(\.isTelling) else { return uuids }
     let telling = uuids.filter(\.isTelling)
     return telling.isEmpty ? uuids : telling
   }

@@ -167,6 +167,7 @@ extension BluetoothSystem {
     }
     let old = bluez.devices[path]
     let known = old?.peer == peer ? old : nil
+    let path = old?.path ?? path.compactCopy
     var device = Device(
       path: path, peer: peer, properties: properties, attributes: old?.attributes ?? [:],
       gapName: known == nil ? peers[peer]?.gapName : known?.gapName,

@@ -27,20 +27,20 @@ package struct BluetoothUUID: Sendable, Hashable, Comparable, Codable, CustomStr
 
   /// Reads `180F`, `0000180F` or `0000180f-0000-1000-8000-00805f9b34fb`, in either case. Any other text gives `nil`.
   package init?(_ text: String) {
-    let utf8 = Array(text.utf8)
-    switch utf8.count {
-    case 4, 8:
-      guard let short = Self.parse(utf8[...]) else { return nil }
-      self.init(UInt32(short))
-    case 36:
-      let dash = UInt8(ascii: "-")
-      guard utf8[8] == dash, utf8[13] == dash, utf8[18] == dash, utf8[23] == dash else { return nil }
-      guard let a = Self.parse(utf8[0..<8]), let b = Self.parse(utf8[9..<13]), let c = Self.parse(utf8[14..<18]),
-        let d = Self.parse(utf8[19..<23]), let e = Self.parse(utf8[24..<36])
-      else { return nil }
-      self.init(high: a << 32 | b << 16 | c, low: d << 48 | e)
-    default: return nil
+    let utf8 = text.utf8
+    let count = utf8.count
+    guard count == 4 || count == 8 || count == 36 else { return nil }
+    var (high, low) = (UInt64(0), UInt64(0))
+    for (position, character) in utf8.enumerated() {
+      if count == 36, Self.isDash(position) {
+        guard character == UInt8(ascii: "-") else { return nil }
+      } else {
+        guard let digit = HexText.digit(character) else { return nil }
+        high = high << 4 | low >> 60
+        low = low << 4 | UInt64(digit)
+      }
     }
+    if count == 36 { self.init(high: high, low: low) } else { self.init(UInt32(truncatingIfNeeded: low)) }
   }
 
   /// Reads 2, 4 or 16 bytes, most significant first. Any other length gives `nil`.
@@ -81,26 +81,24 @@ package struct BluetoothUUID: Sendable, Hashable, Comparable, Codable, CustomStr
 
   /// The 36-character form in lower case, as BlueZ writes it.
   package var description: String {
-    func hex(_ value: UInt64, _ digits: Int) -> String {
-      let text = String(value, radix: 16)
-      return String(repeating: "0", count: max(0, digits - text.count)) + text
+    String(unsafeUninitializedCapacity: 36) { buffer in
+      var shift: UInt64 = 128
+      for position in 0..<36 {
+        guard !Self.isDash(position) else {
+          buffer[position] = UInt8(ascii: "-")
+          continue
+        }
+        shift -= 4
+        buffer[position] = HexText.lowerCase(shift >= 64 ? high >> (shift - 64) : low >> shift)
+      }
+      return 36
     }
-    return
-      "\(hex(high >> 32, 8))-\(hex(high >> 16 & 0xFFFF, 4))-\(hex(high & 0xFFFF, 4))-\(hex(low >> 48, 4))-\(hex(low & 0xFFFF_FFFF_FFFF, 12))"
+  }
+
+  /// Whether a dash is at this position of the long form.
+  private static func isDash(_ position: Int) -> Bool {
+    position == 8 || position == 13 || position == 18 || position == 23
   }
 
   package static func < (left: Self, right: Self) -> Bool { (left.high, left.low) < (right.high, right.low) }
-
-  private static func parse(_ digits: ArraySlice<UInt8>) -> UInt64? {
-    var value: UInt64 = 0
-    for digit in digits {
-      switch digit {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt64(digit - UInt8(ascii: "0"))
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt64(digit - UInt8(ascii: "a") + 10)
-      case UInt8(ascii: "A")...UInt8(ascii: "F"): value = value << 4 | UInt64(digit - UInt8(ascii: "A") + 10)
-      default: return nil
-      }
-    }
-    return value
-  }
 }

@@ -22,13 +22,13 @@ package struct AppIdentity: Sendable, Hashable {
   private static let maximumSize = 1 << 20
 
   /// Reads the property list at `LATCHKEY_INFO_PLIST`, or else `Info.plist` beside the executable.
-  package static func ofThisProcess(
-    environment: [String: String] = ProcessInfo.processInfo.environment,
-    executable: String = Bundle.main.executablePath ?? CommandLine.arguments.first ?? ""
-  ) throws(Missing) -> AppIdentity {
-    if let path = environment["LATCHKEY_INFO_PLIST"] {
-      return try read(path, foundBy: "the environment variable LATCHKEY_INFO_PLIST names it")
+  package static func ofThisProcess() throws(Missing) -> AppIdentity {
+    // Not by `ProcessInfo`, which copies the whole environment: this is on the way to a dead app's first event.
+    if let path = getenv("LATCHKEY_INFO_PLIST") {
+      return try read(String(cString: path), foundBy: "the environment variable LATCHKEY_INFO_PLIST names it")
     }
+    // `Bundle.main` lists the program's folder twice, and is made only here.
+    let executable = Bundle.main.executablePath ?? CommandLine.arguments.first ?? ""
     let path = URL(fileURLWithPath: executable).deletingLastPathComponent().appendingPathComponent("Info.plist").path
     return try read(path, foundBy: "it is looked for beside the executable; LATCHKEY_INFO_PLIST can name another")
   }

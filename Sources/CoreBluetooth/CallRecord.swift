@@ -6,7 +6,7 @@ import JournalEvents
 /// Writes what delegates are told beside the app's output, if the story in which it runs wants to know
 /// (`LATCHKEY_RECORD_CALLS`, the file). One line each, so that promises about the app can be checked.
 enum CallRecord {
-  private static let file = ProcessInfo.processInfo.environment[DelegateRecord.variable].flatMap {
+  private static let file: String? = getenv(DelegateRecord.variable).map { String(cString: $0) }.flatMap {
     $0.isEmpty ? nil : $0
   }
   private static var isWanted: Bool { file != nil }

@@ -58,10 +58,8 @@ import Timekeeping
     let logger = Logger(label: "latchkey-agent")
     let doors: Doors
     do {
-      let environment = ProcessInfo.processInfo.environment
-      let credentials = try folder(
-        credentials, environment["CREDENTIALS_DIRECTORY"], "credentials", variable: "CREDENTIALS_DIRECTORY")
-      let state = try folder(state, environment["STATE_DIRECTORY"], "state", variable: "STATE_DIRECTORY")
+      let credentials = try folder(credentials, "credentials", variable: "CREDENTIALS_DIRECTORY")
+      let state = try folder(state, "state", variable: "STATE_DIRECTORY")
       var configuration = HomeConfiguration()
       configuration.awayDuration = .seconds(away)
       configuration.weakSignal = weak
@@ -88,8 +86,8 @@ import Timekeeping
     dispatchMain()
   }
 
-  private func folder(_ option: String?, _ variableValue: String?, _ name: String, variable: String) throws -> String {
-    guard let path = option ?? variableValue, !path.isEmpty else {
+  private func folder(_ option: String?, _ name: String, variable: String) throws -> String {
+    guard let path = option ?? getenv(variable).map({ String(cString: $0) }), !path.isEmpty else {
       throw StartError(description: "no folder for \(name): give --\(name), or set \(variable).")
     }
     var isDirectory: ObjCBool = false

@@ -108,6 +108,24 @@ import TimeTypes
     #expect(bench.comeHomeAndConnect() == true)
   }
 
+  @Test("A machine remembers ten thousand devices, and no more than its limit")
+  func rememberedLimit() {
+    func devices(_ numbers: Range<UInt64>) -> [RememberedDevice] {
+      numbers.map {
+        RememberedDevice(address: DeviceAddress(bits: 0x001B_DC00_0000 + $0, kind: .public), service: Bench.service)
+      }
+    }
+    var bench = Bench()
+    _ = bench.settle()
+    bench.command(.stopBluetoothd(machine: Bench.phone, killed: false))
+    bench.command(.remember(machine: Bench.phone, devices: devices(0..<10_000)))
+    #expect(bench.refusals == [])
+    bench.command(.remember(machine: Bench.phone, devices: devices(10_000..<20_000)))
+    #expect(bench.refusals.count == 1)
+    bench.command(.startBluetoothd(machine: Bench.phone))
+    #expect(bench.phoneObjects.values.count { $0[InterfaceName.device] != nil } >= 10_000)
+  }
+
   @Test("H4: power off and on, and rfkill, leave it armed", arguments: [false, true])
   func powerCycle(byRfkill: Bool) {
     var bench = Bench()

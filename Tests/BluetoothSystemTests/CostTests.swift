@@ -1,4 +1,6 @@
 import AppLink
+import BlueZ
+import BusValue
 import Testing
 import TimeTypes
 
@@ -36,6 +38,24 @@ struct CostTests {
     let (one, all) = (counts(&few), counts(&many))
     #expect(one == all)
     #expect(one.allSatisfy { $0 < 200 }, "\(one)")
+  }
+
+  @Test("What is kept of bluetoothd's objects has memory of its own, apart from the message that brought them")
+  func ownMemory() throws {
+    func place(_ path: ObjectPath) -> UInt? {
+      path.text.utf8.withContiguousStorageIfAvailable { UInt(bitPattern: $0.baseAddress) }
+    }
+    let objects = Holder.objects(3, isSubscribed: false)
+    var system = BluetoothSystem(apps: [], stored: StoredState(), seed: 1)
+    _ = system.handle(.started, at: .zero)
+    _ = system.handle(.daemon(.appeared(objects)), at: .zero)
+    #expect(system.bluez.devices.count == 3)
+    for given in objects.keys where objects[given]?[InterfaceName.device] != nil {
+      let kept = try #require(system.bluez.devices.keys.first { $0 == given })
+      #expect(place(kept) != place(given))
+      #expect(system.bluez.devices[given].map { place($0.path) } == place(kept))
+      #expect(system.bluez.devicePaths.values.first { $0 == given }.map(place) == place(kept))
+    }
   }
 
   @Test("A restart looks at each held peripheral a fixed number of times")

@@ -6,7 +6,7 @@ import BusValue
 package struct Property<Typed: Sendable>: Sendable, AnyProperty {
   package let name: String
   package let use: PropertyUse
-  let kind: PropertyKind<Typed>
+  @usableFromInline let kind: PropertyKind<Typed>
 
   init(_ name: String, _ kind: PropertyKind<Typed>, _ use: PropertyUse = .always) {
     self.name = name
@@ -41,8 +41,8 @@ package enum PropertyUse: Sendable, Hashable {
 package struct PropertyKind<Typed: Sendable>: Sendable {
   let signature: String
   /// `nil` for a value of another type.
-  let read: @Sendable (Value) -> Typed?
-  let write: @Sendable (Typed) -> Value
+  @usableFromInline let read: @Sendable (Value) -> Typed?
+  @usableFromInline let write: @Sendable (Typed) -> Value
 }
 
 /// The properties of one kind of object, whose stored members are `Property`s. It is a class where a start reads thousands of

@@ -13,14 +13,14 @@ package struct PropertyChanges<Table: PropertyTable>: Sendable {
   }
 
   /// The new value. `.some(nil)` if the property is gone or can't be read; `nil` if it has not changed.
-  package subscript<Typed>(dynamicMember property: KeyPath<Table, Property<Typed>>) -> Typed?? {
+  @inlinable package subscript<Typed>(dynamicMember property: KeyPath<Table, Property<Typed>>) -> Typed?? {
     if isGone(property) { return .some(nil) }
     let property = Table.table[keyPath: property]
     return values.all[property.name].map { property.kind.read($0) }
   }
 
   /// Whether the object no longer has it. This takes precedence over a new value in the same signal.
-  package func isGone<Typed>(_ property: KeyPath<Table, Property<Typed>>) -> Bool {
+  @inlinable package func isGone<Typed>(_ property: KeyPath<Table, Property<Typed>>) -> Bool {
     !invalidated.isEmpty && invalidated.contains(Table.table[keyPath: property].name)
   }
 }

@@ -2,6 +2,9 @@ import BusValue
 
 /// Properties of one kind of object, read and written with their table: `values.rssi` is an `Int8?`. A missing
 /// property and one of the wrong type are both `nil`; `read` distinguishes them.
+///
+/// Inlinable, because the compiler then knows the table and the property where they are used, and follows no key path at
+/// run time.
 @dynamicMemberLookup
 package struct PropertyValues<Table: PropertyTable>: Sendable, Hashable {
   /// The properties as they are sent.
@@ -9,13 +12,16 @@ package struct PropertyValues<Table: PropertyTable>: Sendable, Hashable {
 
   package init(_ all: Properties = [:]) { self.all = all }
 
+  /// No properties yet, and room for those of an object with so many.
+  package init(minimumCapacity: Int) { all = Properties(minimumCapacity: minimumCapacity) }
+
   /// `nil` if the object does not have the interface.
   package init?(_ interfaces: Interfaces?) where Table: InterfaceTable {
     guard let all = interfaces?[Table.interface] else { return nil }
     self.all = all
   }
 
-  package subscript<Typed>(dynamicMember property: KeyPath<Table, Property<Typed>>) -> Typed? {
+  @inlinable package subscript<Typed>(dynamicMember property: KeyPath<Table, Property<Typed>>) -> Typed? {
     get {
       let property = Table.table[keyPath: property]
       return all[property.name].flatMap(property.kind.read)
@@ -27,7 +33,7 @@ package struct PropertyValues<Table: PropertyTable>: Sendable, Hashable {
   }
 
   /// Whether the property exists, whatever its type.
-  package func has<Typed>(_ property: KeyPath<Table, Property<Typed>>) -> Bool {
+  @inlinable package func has<Typed>(_ property: KeyPath<Table, Property<Typed>>) -> Bool {
     all[Table.table[keyPath: property].name] != nil
   }
 

@@ -112,7 +112,7 @@ extension BluetoothSystem {
   mutating func expectAsked(_ uuids: [BluetoothUUID]?, _ peer: PeerIdentifier) {
     // A peripheral may announce services that it does not have. An app that looks for any is content with those there are.
     guard let uuids, let device = bluez.device(peer), device.isConnected else { return }
-    let asked = device.announced.intersection(uuids)
+    let asked = Set(device.announced).intersection(uuids)
     guard !asked.isEmpty, !device.isResolved || !asked.isSubset(of: presentServices(of: device)) else { return }
     healings[peer, default: DatabaseHealing()].expects(asked)
     uncheckedDatabases.insert(peer)

@@ -1,7 +1,8 @@
 import FoundationEssentials
 
-/// One record of what the system has promised.
-package enum StoredRecord: Sendable, Hashable {
+/// One record of what the system has promised. Indirect: there are thousands of them in one tree, and a change in it copies all
+/// that are next to the one that changes. Of each that is a reference then, and the small kinds take no room for the large ones.
+package indirect enum StoredRecord: Sendable, Hashable {
   case settings(SettingsRecord)
   case app(AppRecord)
   case manager(ManagerRecord)

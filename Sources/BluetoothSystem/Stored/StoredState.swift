@@ -10,7 +10,16 @@ package struct StoredState: Sendable, Hashable {
   package init() {}
 
   package init(_ records: some Sequence<StoredRecord>) {
-    for record in records { self.records[record.key] = record }
+    // Thousands of peripherals name the same few managers. What was read of each has texts of its own.
+    var managers: Set<ManagerKey> = []
+    for record in records {
+      var record = record
+      if case .peripheral(var peripheral) = record {
+        peripheral.manager = managers.insert(peripheral.manager).memberAfterInsert
+        record = .peripheral(peripheral)
+      }
+      self.records[record.key] = record
+    }
   }
 
   package mutating func apply(_ change: StoreChange) {
