@@ -23,6 +23,9 @@ package struct HomePolicy: Sendable {
   /// A room that is being measured for the owner.
   var survey: RoomSurvey?
   var roomChange: RoomChange?
+  /// Since when a phone may be coming home whose link came up no weaker than in a room that was measured. It opens nothing; its owner
+  /// is asked at the door.
+  var perhapsComingSince: Instant?
   /// The command whose answer is awaited.
   var awaited: (command: HomeCommand, operation: UInt64)?
   /// It may not have arrived.
@@ -198,6 +201,7 @@ package struct HomePolicy: Sendable {
     isLinkUnannounced = false
     isDoubtful = false
     isLockedOut = false
+    perhapsComingSince = nil
     stopAsking()
     concludeWord(.linkLost)
     concludeErrand(.linkLost)
@@ -261,10 +265,13 @@ package struct HomePolicy: Sendable {
       state.approach = HomeState.Approach(since: time, signal: first)
       isDoubtful = false
       endBeginning()
-    case .strong: endBeginning()
+    case .strong(let first):
+      if state.isBeginning == true, first <= configuration.weakSignal { perhapsComingSince = time.instant }
+      endBeginning()
     case .weak, .undecided, .unasked: break
     }
     noteRising(at: time)
+    notePerhapsComing(at: time)
     if watch.isNear(at: time.instant) { ask(.noApproach, at: time) }
   }
 
@@ -335,7 +342,7 @@ package struct HomePolicy: Sendable {
       unlock(state.opening ?? newOpening(.approach, at: time, using: &random), at: time)
     } else if doubt != nil {
       write(.status, operation: 0, at: time)
-    } else if owesPresence, !watch.isUndecided || (!isReadingSignal && readingsLeft == 0) {
+    } else if owesPresence, perhapsComingSince == nil, !watch.isUndecided || (!isReadingSignal && readingsLeft == 0) {
       write(.status, operation: 0, at: time)
     }
   }
@@ -343,7 +350,7 @@ package struct HomePolicy: Sendable {
   /// How the link came up can only be measured now; an approach must be followed to the door; and only a phone that
   /// is near asks.
   private func needsSignal(at now: Instant) -> Bool {
-    if watch.isUndecided || survey != nil { return true }
+    if watch.isUndecided || survey != nil || perhapsComingSince != nil { return true }
     if state.opening?.isWritten == true { return false }
     if state.approach != nil { return !watch.isAtDoor(at: now) }
     if isLooking { return true }

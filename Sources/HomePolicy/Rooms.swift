@@ -59,6 +59,15 @@ extension HomePolicy {
     }
   }
 
+  /// Until such a phone is near the door, it is not announced: the lock goes on offering, so that its signal is read on. After the time
+  /// in which an approach must have reached the door, it is at home.
+  mutating func notePerhapsComing(at time: HomeTime) {
+    guard let since = perhapsComingSince else { return }
+    if watch.isNear(at: time.instant) || time.instant - since > configuration.approachWindow {
+      perhapsComingSince = nil
+    }
+  }
+
   /// One reading in the room.
   mutating func takeInRoom(_ signal: Int) {
     survey?.readings.append(signal)

@@ -45,6 +45,41 @@ import TimeTypes
     #expect(phone.unlocks.count == 1)
   }
 
+  @Test(
+    "L7: an owner who comes home with a link no weaker than in a measured room is asked at the door, however long the way"
+  )
+  func asked() {
+    var phone = measured(-90)
+    phone.happens(.answered(.unknownOperation, bolt: .locked))
+    phone.happens(.linkDown)
+    phone.pass(3600)
+    phone.happens(.linkUp)
+    phone.happens(.offerReceived)
+    phone.lockSays = .locked
+    let writes = phone.writes.count
+    // The lock offers every ten seconds to a phone that has not spoken.
+    phone.signal(-89, for: 100)
+    #expect(phone.writes.count == writes && phone.questions.isEmpty)
+    for signal in stride(from: -88, through: -60, by: 2) { phone.signal(signal, for: 3) }
+    phone.signal(-58, for: 5)
+    #expect(phone.writes.last?.command == .status)
+    #expect(phone.questions == [.noApproach] && phone.unlocks.isEmpty)
+  }
+
+  @Test("L7: a phone that stays in a measured room is at home after the time of an approach, and is announced then")
+  func stays() {
+    var phone = measured(-88)
+    phone.happens(.linkDown)
+    phone.pass(60)
+    phone.happens(.linkUp)
+    phone.happens(.offerReceived)
+    let writes = phone.writes.count
+    phone.signal(-88, for: 890)
+    #expect(phone.writes.count == writes)
+    phone.signal(-88, for: 30)
+    #expect(phone.writes.count == writes + 1 && phone.writes.last?.command == .status)
+  }
+
   @Test("L7: the weakest of the rooms counts, and a strong one changes nothing") func weakest() {
     var phone = measured(-60)
     #expect(phone.disk.roomSignal == -60 && phone.policy.weakSignal == HomeConfiguration().weakSignal)
