@@ -18,6 +18,8 @@ package struct HomePolicy: Sendable {
   var watch: SignalWatch
   var offeredAt: Instant?
   var offerReadsLeft = 0
+  /// The lock was asked for an offer and has not made one since. That it does then says nothing of what it knows.
+  var isOfferAsked = false
   /// What the owner wants done besides, until the lock has answered.
   var errand: Errand?
   /// A room that is being measured for the owner.
@@ -195,6 +197,7 @@ package struct HomePolicy: Sendable {
     commandIsLost()
     offeredAt = nil
     offerDue = nil
+    isOfferAsked = false
     signalDue = nil
     repeatDue = nil
     isReadingSignal = false
@@ -223,7 +226,8 @@ package struct HomePolicy: Sendable {
     offerReadsLeft = configuration.offerReads
     let isSpare = spareOfferUntil.map { time.instant <= $0 } ?? false
     spareOfferUntil = nil
-    if isSpare { return }
+    defer { isOfferAsked = false }
+    if isSpare || (isOfferAsked && isKnown && awaited == nil) { return }
     // This is not the offer that follows an answer, so the lock does not know us any more, as after a restart of its
     // system or of ours. The answer that we wait for belongs to its earlier session and will not come. The lock is
     // asked at once, before it decides that we are gone and locks.

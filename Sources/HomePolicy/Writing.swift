@@ -26,6 +26,7 @@ extension HomePolicy {
     offeredAt = nil
     guard offerReadsLeft > 0 else { return }
     offerReadsLeft -= 1
+    isOfferAsked = true
     offerDue = time.instant + configuration.answerPatience
     effects.append(.readOffer)
   }

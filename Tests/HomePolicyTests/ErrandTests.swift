@@ -43,6 +43,21 @@ import TimeTypes
     #expect(phone.writes.count == before + 1)
   }
 
+  @Test("L8: an offer that the phone asked for announces nobody anew; one that the lock makes by itself does")
+  func asked() {
+    var phone = atHome()
+    phone.pass(3600)
+    let before = phone.writes.count
+    #expect(phone.happens(.errandAsked(.look)).contains(.readOffer))
+    phone.happens(.offerReceived)
+    phone.happens(.answered(.unknownOperation, bolt: .locked))
+    phone.happens(.offerReceived)
+    #expect(phone.writes.count == before + 1 && phone.writes.last?.operation != 0)
+    phone.pass(60)
+    phone.happens(.offerReceived)
+    #expect(phone.writes.count == before + 2 && phone.writes.last?.operation == 0)
+  }
+
   @Test("L8: an errand without a link, or whose link is lost, or that gets no answer, ends, and is not kept for later")
   func ends() {
     var phone = atHome()

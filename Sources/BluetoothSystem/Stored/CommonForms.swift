@@ -36,20 +36,11 @@ struct BytesOnDisk: DiskForm {
     get throws {
       let digits = Array(text.utf8)
       let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap { index -> UInt8? in
-        guard let high = Self.digit(digits[index]), let low = Self.digit(digits[index + 1]) else { return nil }
+        guard let high = HexText.digit(digits[index]), let low = HexText.digit(digits[index + 1]) else { return nil }
         return high << 4 | low
       }
       guard bytes.count * 2 == digits.count else { throw StoredRecordError("\"\(text)\" is not bytes in hexadecimal") }
       return bytes
-    }
-  }
-
-  private static func digit(_ character: UInt8) -> UInt8? {
-    switch character {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
-    default: nil
     }
   }
 
