@@ -98,7 +98,11 @@ struct EnrollCommandTests {
     let lost = try #require(Self.key(owners.output, of: "alice"))
     let revoked = try await home.latchkey("second", "guests", "revoke", "--key", lost)
     #expect(revoked.status == 0 && revoked.output.contains("the lock knows it"), "\(revoked)")
-    let refused = try await home.latchkey("alice", "unlock")
+    var refused = try await home.latchkey("alice", "unlock")
+    // The lock ends the link of a phone that proves nothing, again and again. That may be just now.
+    for _ in 0..<5 where refused.errors.contains("link to the lock") {
+      refused = try await home.latchkey("alice", "unlock")
+    }
     #expect(refused.status == 1 && refused.errors.contains("The lock refuses this phone"), "\(refused)")
     let left = try await home.latchkey("second", "owners")
     #expect(!left.output.contains("alice"), "\(left)")
