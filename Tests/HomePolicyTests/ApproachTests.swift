@@ -30,10 +30,7 @@ import TimeTypes
   func outage(seconds: Double, dBm: Int) {
     var phone = Phone()
     phone.settle()
-    phone.happens(.linkDown)
-    phone.pass(seconds)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    phone.losesLink(for: seconds)
     phone.signal(dBm, for: 5)
     #expect(phone.writes.last?.command == .status)
     phone.happens(.answered(.unknownOperation, bolt: .locked))
@@ -51,10 +48,7 @@ import TimeTypes
     var phone = Phone()
     phone.settle()
     for _ in 0..<100 {
-      phone.happens(.linkDown)
-      phone.pass(170)
-      phone.happens(.linkUp)
-      phone.happens(.offerReceived)
+      phone.losesLink(for: 170)
       phone.signal(-50, for: 2)
       phone.happens(.answered(.unknownOperation, bolt: .locked))
       phone.happens(.offerReceived)
@@ -68,10 +62,7 @@ import TimeTypes
   @Test("L7: at an open door the owner is not asked") func noQuestionAtAnOpenDoor() {
     var phone = Phone()
     phone.settle()
-    phone.happens(.linkDown)
-    phone.pass(20)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    phone.losesLink(for: 20)
     phone.signal(-50, for: 2)
     phone.happens(.answered(.unknownOperation, bolt: .unlocked))
     phone.happens(.offerReceived)
@@ -83,10 +74,7 @@ import TimeTypes
   @Test("L7: one strong reading, and one weak one, show nothing") func singleReadings() {
     var phone = Phone()
     phone.settle()
-    phone.happens(.linkDown)
-    phone.pass(600)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    phone.losesLink(for: 600)
     phone.happens(.signalRead(-94))
     phone.pass(0.3)
     phone.happens(.timePassed)
@@ -111,10 +99,7 @@ import TimeTypes
     for stays in [false, true] {
       var phone = Phone()
       phone.settle()
-      phone.happens(.linkDown)
-      phone.pass(600)
-      phone.happens(.linkUp)
-      phone.happens(.offerReceived)
+      phone.losesLink(for: 600)
       for dBm in [-92, -90, -87, -84, -80, -77, -74] { phone.signal(dBm, for: 1) }
       if stays {
         phone.signal(-73, for: 6)
@@ -143,10 +128,7 @@ import TimeTypes
   func stopOnTheWay(dBm: Int, minutes: Double) {
     var phone = Phone()
     phone.settle()
-    phone.happens(.linkDown)
-    phone.pass(86400)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    phone.losesLink(for: 86400)
     phone.signal(-93, for: 1)
     // The app is suspended between the lock's offers, and killed once.
     for round in 0..<Int(minutes * 3) {
@@ -161,10 +143,7 @@ import TimeTypes
   @Test("L7: an approach that never reaches the door is over after its time") func windowEnds() {
     var phone = Phone()
     phone.settle()
-    phone.happens(.linkDown)
-    phone.pass(600)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    phone.losesLink(for: 600)
     phone.signal(-90, for: 5)
     phone.pass(1000)
     phone.happens(.offerReceived)
@@ -177,15 +156,9 @@ import TimeTypes
     for gap in [1.0, 60, 300] {
       var phone = Phone()
       phone.settle()
-      phone.happens(.linkDown)
-      phone.pass(600)
-      phone.happens(.linkUp)
-      phone.happens(.offerReceived)
+      phone.losesLink(for: 600)
       for dBm in [-92, -88, -84] { phone.signal(dBm, for: 1) }
-      phone.happens(.linkDown)
-      phone.pass(gap)
-      phone.happens(.linkUp)
-      phone.happens(.offerReceived)
+      phone.losesLink(for: gap)
       phone.signal(-58, for: 5)
       #expect(phone.unlocks.count == (gap < 120 ? 1 : 0), "after \(gap) s")
     }
@@ -230,10 +203,7 @@ import TimeTypes
   @Test("L3: killed on the way, the phone knows on its disk that an approach had begun") func killedOnTheWay() {
     var phone = Phone()
     phone.settle()
-    phone.happens(.linkDown)
-    phone.pass(3600)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    phone.losesLink(for: 3600)
     phone.signal(-92, for: 1)
     phone.relaunch(isLinked: true)
     phone.happens(.offerReceived)
@@ -258,10 +228,7 @@ import TimeTypes
   @Test("L7: a signal that can't be read opens nothing, and asks") func unreadable() {
     var phone = Phone()
     phone.settle()
-    phone.happens(.linkDown)
-    phone.pass(600)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    phone.losesLink(for: 600)
     phone.signal(nil, for: 3)
     phone.happens(.answered(.unknownOperation, bolt: .locked))
     phone.happens(.offerReceived)
@@ -273,10 +240,7 @@ import TimeTypes
   @Test("L7: missing signal readings do not keep the phone from announcing itself to the lock") func silentReadings() {
     var phone = Phone()
     phone.settle()
-    phone.happens(.linkDown)
-    phone.pass(600)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    phone.losesLink(for: 600)
     let before = phone.writes.count
     for _ in 0..<10 {
       phone.pass(1)
@@ -288,10 +252,7 @@ import TimeTypes
   @Test("L2: after a burst of readings the phone waits for the lock's next offer") func readingsEnd() {
     var phone = Phone()
     phone.settle()
-    phone.happens(.linkDown)
-    phone.pass(600)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    phone.losesLink(for: 600)
     let began = phone.time.instant
     var latest = began
     for _ in 0..<400 {

@@ -77,10 +77,7 @@ import TimeTypes
       phone.happens(.answered(.unknownOperation, bolt: .locked))
       phone.signal(-80, for: Double(minutes) * 60)
       phone.happens(.timePassed)
-      phone.happens(.linkDown)
-      phone.pass(30)
-      phone.happens(.linkUp)
-      phone.happens(.offerReceived)
+      phone.losesLink(for: 30)
       phone.signal(-55, for: 4)
       #expect(phone.writes.last?.command == (minutes == 5 ? .unlockIfLeft : .status))
     }

@@ -16,10 +16,7 @@ import TimeTypes
   func lock() {
     var phone = Phone()
     phone.settle()
-    phone.happens(.linkDown)
-    phone.pass(600)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    phone.losesLink(for: 600)
     phone.signal(-93, for: 2)
     #expect(phone.policy.isApproaching)
     phone.happens(.errandAsked(.lock))

@@ -113,6 +113,14 @@ struct Phone {
     return lastOffer + .seconds(10)
   }
 
+  /// The link is lost, and comes up again so many seconds later, with an offer.
+  mutating func losesLink(for seconds: Double) {
+    happens(.linkDown)
+    pass(seconds)
+    happens(.linkUp)
+    happens(.offerReceived)
+  }
+
   /// The link comes up at the edge of its range, and the owner walks to the door.
   mutating func walkHome(isOffered: Bool = true) {
     happens(.linkUp)

@@ -8,10 +8,7 @@ import TimeTypes
   private func withinReach() -> Phone {
     var phone = Phone()
     phone.settle()
-    phone.happens(.linkDown)
-    phone.pass(600)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    phone.losesLink(for: 600)
     phone.signal(-80, for: 2)
     phone.happens(.answered(.unknownOperation, bolt: .locked))
     phone.happens(.offerReceived)
@@ -59,10 +56,7 @@ import TimeTypes
     var phone = withinReach()
     phone.lockSays = nil
     phone.signal(-50, for: 2)
-    phone.happens(.linkDown)
-    phone.pass(1)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    phone.losesLink(for: 1)
     phone.signal(-80, for: 2)
     phone.happens(.answered(.unknownOperation, bolt: .locked))
     #expect(phone.questions.isEmpty)

@@ -24,10 +24,7 @@ import TimeTypes
       phone.signal(-60)
     }
     #expect(phone.writes.count == 1)
-    phone.happens(.linkDown)
-    phone.pass(60)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    phone.losesLink(for: 60)
     phone.signal(-60)
     #expect(phone.writes.map(\.command) == [.status, .status])
   }

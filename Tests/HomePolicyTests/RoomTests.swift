@@ -15,10 +15,7 @@ import TimeTypes
 
   /// The radio is dead for a while; then the phone is carried from a room with this signal to the door.
   private func jam(_ phone: inout Phone, from dBm: Int) {
-    phone.happens(.linkDown)
-    phone.pass(600)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    phone.losesLink(for: 600)
     for signal in stride(from: dBm, through: -55, by: 3) { phone.signal(signal, for: 1) }
     phone.signal(-55, for: 5)
   }
@@ -51,10 +48,7 @@ import TimeTypes
   func asked() {
     var phone = measured(-90)
     phone.happens(.answered(.unknownOperation, bolt: .locked))
-    phone.happens(.linkDown)
-    phone.pass(3600)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    phone.losesLink(for: 3600)
     phone.lockSays = .locked
     let writes = phone.writes.count
     // The lock offers every ten seconds to a phone that has not spoken.
@@ -69,10 +63,7 @@ import TimeTypes
   @Test("L7: a phone that stays in a measured room is at home after the time of an approach, and is announced then")
   func stays() {
     var phone = measured(-88)
-    phone.happens(.linkDown)
-    phone.pass(60)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    phone.losesLink(for: 60)
     let writes = phone.writes.count
     phone.signal(-88, for: 890)
     #expect(phone.writes.count == writes)
@@ -95,10 +86,7 @@ import TimeTypes
   {
     var phone = Phone()
     phone.settle()
-    phone.happens(.linkDown)
-    phone.pass(600)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    phone.losesLink(for: 600)
     phone.signal(-87, for: 2)
     #expect(phone.policy.isApproaching)
     phone.happens(.roomAsked(.measure))

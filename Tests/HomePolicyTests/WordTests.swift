@@ -6,10 +6,7 @@ import TimeTypes
   private func atTheDoor() -> Phone {
     var phone = Phone()
     phone.settle()
-    phone.happens(.linkDown)
-    phone.pass(600)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    phone.losesLink(for: 600)
     phone.signal(-50, for: 2)
     phone.happens(.answered(.unknownOperation, bolt: .locked))
     phone.happens(.offerReceived)

@@ -232,12 +232,7 @@ enum ApplicationCases {
 
   static let battery = ConformanceCase("a battery") { stage in
     let lock = stage.lock.main
-    try await stage.step("the lock tells of its battery") {
-      let objects = ConformanceService.service("power", "180f", [("level", "2a19", ["read", "notify"])])
-      lock.answer("level.ReadValue", .values([.bytes([80])]))
-      try await stage.success(lock.registerApplication(objects, at: ConformanceService.root))
-      try await stage.success(lock.registerAdvertisement())
-    }
+    try await stage.lockTellsOfBattery()
     try await stage.registerAgents()
     try await stage.discover()
     try await stage.step("the phone pairs") {

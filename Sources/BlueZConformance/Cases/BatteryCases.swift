@@ -125,12 +125,7 @@ enum BatteryCases {
   static let both = ConformanceCase("a battery of a device, and one that a client provides") { stage in
     let (lock, phone) = (stage.lock.main, stage.phone.main)
     let level = ConformanceService.root.appending("power").appending("level")
-    try await stage.step("the lock tells of its battery") {
-      let objects = ConformanceService.service("power", "180f", [("level", "2a19", ["read", "notify"])])
-      lock.answer("level.ReadValue", .values([.bytes([80])]))
-      try await stage.success(lock.registerApplication(objects, at: ConformanceService.root))
-      try await stage.success(lock.registerAdvertisement())
-    }
+    try await stage.lockTellsOfBattery()
     try await stage.registerAgents()
     try await stage.discover()
     try await stage.step("the phone pairs") {
@@ -169,6 +164,19 @@ enum BatteryCases {
       try await stage.need("no battery") { !hasBattery(stage) }
       lock.emit([41], from: level)
       await stage.recorder.pass(.seconds(2))
+    }
+  }
+}
+
+extension Stage {
+  /// The lock has a Battery Service with 80 %, and advertises.
+  func lockTellsOfBattery() async throws {
+    let lock = lock.main
+    try await step("the lock tells of its battery") {
+      let objects = ConformanceService.service("power", "180f", [("level", "2a19", ["read", "notify"])])
+      lock.answer("level.ReadValue", .values([.bytes([80])]))
+      try await success(lock.registerApplication(objects, at: ConformanceService.root))
+      try await success(lock.registerAdvertisement())
     }
   }
 }
