@@ -29,6 +29,7 @@ package struct BlueZError: Error, Sendable, Hashable, CustomStringConvertible {
     case authenticationFailed = "org.bluez.Error.AuthenticationFailed"
     case authenticationRejected = "org.bluez.Error.AuthenticationRejected"
     case authenticationCanceled = "org.bluez.Error.AuthenticationCanceled"
+    case authenticationTimeout = "org.bluez.Error.AuthenticationTimeout"
     case rejected = "org.bluez.Error.Rejected"
     case canceled = "org.bluez.Error.Canceled"
     /// rfkill blocks the adapter.
@@ -62,6 +63,7 @@ package struct BlueZError: Error, Sendable, Hashable, CustomStringConvertible {
   package static func authenticationFailed(_ message: String) -> BlueZError { bluez(.authenticationFailed, message) }
   package static let authenticationRejected = bluez(.authenticationRejected, "Authentication Rejected")
   package static let authenticationCanceled = bluez(.authenticationCanceled, "Authentication Canceled")
+  package static let authenticationTimeout = bluez(.authenticationTimeout, "Authentication Timeout")
   package static let rejected = bluez(.rejected, "Rejected")
   package static let canceled = bluez(.canceled, "Canceled")
   /// bluetoothd's text for a peer's ATT error that has no D-Bus error of its own (src/gatt-client.c).

@@ -59,10 +59,11 @@ extension BlueZModel {
   mutating func refreshInitiator() {
     guard isRunning, controllerWorks(), adapter.isPowered else { return }
     var targets = kernel.lingering
-    for device in devices.values where device.link == nil && !device.isBlocked {
-      if let entry = device.autoConnect { targets.insert(entry) }
+    for device in devices.values where device.link == nil {
+      if let entry = device.autoConnect, !device.isBlocked { targets.insert(entry) }
       let isPairing = device.pairCall != nil && !waitingPairs.contains(device.path)
-      if device.pendingConnect != nil || isPairing { targets.insert(device.target) }
+      let isAskedFor = device.pendingConnect != nil || isPairing
+      if isAskedFor, device.pendingConnect?.isRefused != true { targets.insert(device.target) }
     }
     tellInitiator(targets.isEmpty ? nil : initiatorParameters(targets))
   }

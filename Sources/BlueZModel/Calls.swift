@@ -161,7 +161,7 @@ extension BlueZModel {
         changed(path, \Device1.trusted)
       }
     } else if let isBlocked = try assigned.read(\.blocked) {
-      if devices[path]?.isBlocked != isBlocked { setBlocked(path, isBlocked) }
+      return setBlocked(path, isBlocked, for: caller)
     } else if let alias = try assigned.read(\.alias) {
       let new = alias.isEmpty ? nil : alias
       if devices[path]?.alias != new {
@@ -176,13 +176,21 @@ extension BlueZModel {
     return true
   }
 
-  private mutating func setBlocked(_ path: ObjectPath, _ isBlocked: Bool) {
-    devices[path]?.isBlocked = isBlocked
-    if isBlocked {
+  /// The caller is answered first. Then the link ends.
+  private mutating func setBlocked(_ path: ObjectPath, _ isBlocked: Bool, for caller: PendingCall) -> Bool {
+    let isNew = devices[path]?.isBlocked != isBlocked
+    if isNew {
+      devices[path]?.isBlocked = isBlocked
+      if isBlocked { devices[path]?.isTemporary = false }
+      changed(path, \Device1.blocked)
+      store(path)
+    }
+    reply(to: caller, .success(.none))
+    if isNew, isBlocked {
       disconnectNow(path)
       refreshInitiator()
     }
-    changed(path, \Device1.blocked)
+    return true
   }
 }
 

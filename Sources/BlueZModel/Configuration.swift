@@ -52,6 +52,8 @@ package struct BlueZConfiguration: Sendable {
     package var failedDevice: Duration = .seconds(1)
     /// `Connect()` to a device that does not answer.
     package var connect: Duration = .seconds(41)
+    /// `Pair()` of a blocked device, from the end of its link.
+    package var refusedPairing: Duration = .seconds(20)
     /// From `Disconnect()` to the end of the link.
     package var disconnect: Duration = .seconds(2)
     /// Attribute protocol transaction (Bluetooth Core, Vol 3, Part F, 3.3.3).

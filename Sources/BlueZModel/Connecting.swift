@@ -9,8 +9,6 @@ extension BlueZModel {
   mutating func connect(_ path: ObjectPath, _ pending: PendingCall) {
     guard adapter.isPowered else { return reply(to: pending, .failure(.failed("Input/output error"))) }
     guard let device = devices[path] else { return reply(to: pending, .failure(.unknownObject(path))) }
-    // (On Linux the link comes up for a moment, and carries nothing.)
-    guard !device.isBlocked else { return reply(to: pending, .failure(.failed("le-connection-abort-by-local"))) }
     guard device.pendingConnect == nil, device.pairCall == nil else {
       return reply(to: pending, .failure(.inProgress))
     }
@@ -33,7 +31,8 @@ extension BlueZModel {
     guard !calls.isEmpty || device.pendingConnect != nil else { return }
     devices[path]?.pendingConnect = nil
     devices[path]?.pairCall = nil
-    makeTemporaryIfUnwanted(path)
+    // A blocked device stays, but for a pairing that fails.
+    if !device.isBlocked || device.pairCall != nil { makeTemporaryIfUnwanted(path) }
     if devices[path]?.isTemporary == true { devices[path]?.vanishesAt = now + configuration.timings.failedDevice }
     for call in calls { reply(to: call, .failure(error)) }
     refreshInitiator()
@@ -83,6 +82,7 @@ extension BlueZModel {
     let path = known ?? makeDevice(parameters.peerAddress)
     guard devices[path]?.link == nil, devices[path]?.isBlocked != true else {
       tell(.disconnect(configuration.controller, parameters.link, .remoteUserTerminated))
+      refuseBlocked(path)
       return refreshInitiator()
     }
     var link = Link(parameters, device: path)
@@ -95,6 +95,21 @@ extension BlueZModel {
     if known == nil { added(path) } else { changed(path, \Device1.connected) }
     refreshInitiator()
     askForFeatures(parameters.link)
+  }
+
+  /// Whoever asked for a link to a blocked device gets none, though there was one for a moment. The kernel's pairing command
+  /// ends only with its time.
+  private mutating func refuseBlocked(_ path: ObjectPath) {
+    guard let device = devices[path], device.isBlocked else { return }
+    guard device.pairCall != nil else { return failConnect(path, .failed("le-connection-abort-by-local")) }
+    devices[path]?.pendingConnect?.isRefused = true
+    devices[path]?.pendingConnect?.deadline = now + configuration.timings.refusedPairing
+  }
+
+  /// A pending `Connect()`, or the connection of a pending `Pair()`, has had its time.
+  mutating func connectTimedOut(_ path: ObjectPath) {
+    let isRefused = devices[path]?.pendingConnect?.isRefused == true
+    failConnect(path, isRefused ? .authenticationTimeout : .failed("le-connection-abort-by-local"))
   }
 
   /// The controllers know each other's features, two connection events after the link came up. Only now does the kernel

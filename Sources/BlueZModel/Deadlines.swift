@@ -75,7 +75,7 @@ extension BlueZModel {
       changed(adapterPath, \Adapter1.pairable)
     case .discoveryRestart: restartDiscovery()
     case .temporary(let path): removeDevice(path)
-    case .connect(let path): failConnect(path, .failed("le-connection-abort-by-local"))
+    case .connect(let path): connectTimedOut(path)
     case .disconnect(let path): disconnectNow(path)
     case .transaction(let link): endLinkLocally(link, .remoteUserTerminated)
     case .pairing(let link): pairingTimedOut(link)

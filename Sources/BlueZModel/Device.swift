@@ -116,6 +116,8 @@ struct Device: Sendable {
 struct PendingConnect: Sendable {
   var caller: PendingCall?
   var deadline: Instant
+  /// Whether the link that it waited for came up and was refused, so that no other is tried.
+  var isRefused = false
 }
 
 extension BlueZModel {

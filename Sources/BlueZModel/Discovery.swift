@@ -16,8 +16,12 @@ struct Discovery: Sendable {
   /// Smaller changes of the signal strength, in dB, are not reported unless a filter asks for it.
   static let rssiThreshold = 8
 
-  /// Returns why it can't start, or `nil` if it has started.
-  mutating func start(_ client: ClientIdentifier) -> BlueZError? { sessions.insert(client).inserted ? nil : .busy }
+  /// Returns why it can't start, or `nil` if it has started. On a controller for Low Energy alone there is nothing to find for
+  /// clients that all ask for classic Bluetooth.
+  mutating func start(_ client: ClientIdentifier) -> BlueZError? {
+    guard sessions.union([client]).contains(where: { filters[$0]?.transport != "bredr" }) else { return .busy }
+    return sessions.insert(client).inserted ? nil : .busy
+  }
 
   /// Why a client can't stop, or `nil` if it can.
   func refusalToStop(_ client: ClientIdentifier) -> BlueZError? {

@@ -63,6 +63,56 @@ import TimeTypes
     #expect(bench.signals.contains { if case .interfacesRemoved(path, _) = $0.signal { true } else { false } })
   }
 
+  @Test("H4: Connect to a blocked device fails once its link has come up, and the other side has seen it for a moment")
+  func blocked() throws {
+    var bench = Bench()
+    bench.serveLock()
+    let found = bench.discover()
+    let path = try #require(found)
+    func block(_ isBlocked: Bool) -> Request {
+      .setProperty(interface: InterfaceName.device, name: "Blocked", value: .bool(isBlocked))
+    }
+    #expect(bench.ask(Bench.phone, path, block(true))?.isSuccess == true)
+    bench.command(.move(machine: Bench.phone, x: 5000, y: 0))
+    let call = bench.call(Bench.phone, path, .connect)
+    bench.run(.seconds(20))
+    #expect(bench.replies[call] == nil, "a device that is away is waited for")
+    bench.comeHome()
+    #expect(bench.answer(call)?.error == .failed("le-connection-abort-by-local"))
+    #expect(bench.changes(InterfaceName.device, "Connected", of: path).isEmpty)
+    #expect(bench.device(path, "Connected") == .bool(false))
+    #expect(bench.ask(Bench.phone, path, block(false))?.isSuccess == true)
+    #expect(bench.ask(Bench.phone, path, .connect)?.isSuccess == true)
+  }
+
+  @Test("H4: Pair of a blocked device makes one link and fails 20 s later")
+  func blockedPairing() throws {
+    var bench = Bench()
+    bench.serveLock()
+    bench.registerAgents()
+    let found = bench.discover()
+    let path = try #require(found)
+    _ = bench.ask(
+      Bench.phone, path, .setProperty(interface: InterfaceName.device, name: "Blocked", value: .bool(true)))
+    let began = bench.now
+    let call = bench.call(Bench.phone, path, .pair)
+    #expect(bench.answer(call)?.error == .authenticationTimeout)
+    #expect(bench.now - began >= .seconds(20) && bench.now - began < .seconds(24))
+  }
+
+  @Test("H4: on an adapter for Low Energy no discovery is for classic Bluetooth alone")
+  func classicDiscovery() {
+    var bench = Bench()
+    bench.serveLock()
+    func ask(_ request: Request) -> BlueZError? { bench.ask(Bench.phone, Bench.adapter, request)?.error }
+    #expect(ask(.setDiscoveryFilter(DiscoveryFilter(transport: "bredr"))) == nil)
+    #expect(ask(.startDiscovery) == .busy)
+    #expect(ask(.stopDiscovery) == .failed("No discovery started"))
+    let other = ClientIdentifier(":1.77")
+    #expect(bench.ask(Bench.phone, Bench.adapter, .startDiscovery, from: other)?.isSuccess == true)
+    #expect(ask(.startDiscovery) == nil, "beside another client's, there is something to hear")
+  }
+
   @Test("H4: a filtered discovery continues to report a device that stays")
   func filteredDiscovery() throws {
     var bench = Bench()

@@ -3,7 +3,7 @@ import BusValue
 
 /// `Connect()` and `Disconnect()`, without a bond.
 enum ConnectionCases {
-  static let all = [connect, absent, canceled, unbondedLoss]
+  static let all = [connect, absent, canceled, unbondedLoss, blocked]
 
   static let connect = ConformanceCase("connect and disconnect") { stage in
     try await stage.openDoor()
@@ -60,6 +60,37 @@ enum ConnectionCases {
       let outcome = try await stage.outcome(call)
       stage.expect(
         outcome.errorText == "org.bluez.Error.Failed: br-connection-canceled", "not: \(outcome.errorText)")
+    }
+  }
+
+  static let blocked = ConformanceCase("a device that is blocked") { stage in
+    let phone = stage.phone
+    try await stage.openDoor()
+    try await stage.discover()
+    try await stage.step("blocked") {
+      try await stage.success(phone.set("lock", InterfaceName.device, "Blocked", .bool(true)))
+    }
+    // The other side's words are left out: a link of a moment may be seen or not.
+    try await stage.step("Connect") {
+      try await stage.expectError(
+        phone.device("Connect"), "org.bluez.Error.Failed", "le-connection-abort-by-local")
+      stage.expect(!phone.isConnected, "no link is told")
+      await stage.recorder.pass(.seconds(5))
+    }
+    try await stage.step("Pair") {
+      try await stage.expectError(phone.device("Pair"), "org.bluez.Error.AuthenticationTimeout")
+      await stage.recorder.pass(.seconds(5))
+    }
+    if !phone.hasDevice { try await stage.discover() }
+    try await stage.step("connected") {
+      phone.main.describe("lock", InterfaceName.device)
+      try await stage.outcome(phone.set("lock", InterfaceName.device, "Blocked", .bool(false)))
+      try await stage.success(phone.device("Connect"))
+      try await stage.need("services") { phone.isResolved && stage.lock.isConnected }
+    }
+    try await stage.step("blocked while it is connected") {
+      try await stage.success(phone.set("lock", InterfaceName.device, "Blocked", .bool(true)))
+      try await stage.need("the end of the link") { !phone.isConnected && !stage.lock.isConnected }
     }
   }
 

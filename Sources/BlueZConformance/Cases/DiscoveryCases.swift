@@ -4,7 +4,7 @@ import TimeTypes
 
 /// The objects at the start, and finding devices.
 enum DiscoveryCases {
-  static let all = [objects, discover, undiscoverable, filter, vanish, power, clientGone]
+  static let all = [objects, discover, undiscoverable, filter, classic, vanish, power, clientGone]
 
   static let objects = ConformanceCase("objects at the start") { stage in
     try await stage.step("what is on the bus") {
@@ -86,6 +86,23 @@ enum DiscoveryCases {
         try await stage.expectError(
           stage.phone.adapter("SetDiscoveryFilter", [.properties(properties)]), "org.bluez.Error.InvalidArguments")
       }
+    }
+  }
+
+  static let classic = ConformanceCase("a discovery for classic Bluetooth alone") { stage in
+    func set(_ transport: String) -> OngoingCall {
+      stage.phone.adapter("SetDiscoveryFilter", [.properties(["Transport": .string(transport)])])
+    }
+    try await stage.openDoor()
+    try await stage.step("it can't begin on an adapter for Low Energy") {
+      try await stage.success(set("bredr"))
+      try await stage.expectError(stage.phone.adapter("StartDiscovery"), "org.bluez.Error.InProgress")
+      try await stage.outcome(stage.phone.adapter("StopDiscovery"))
+    }
+    try await stage.step("another one can") {
+      try await stage.success(set("le"))
+      try await stage.success(stage.phone.adapter("StartDiscovery"))
+      try await stage.need("the lock") { stage.phone.hasDevice }
     }
   }
 

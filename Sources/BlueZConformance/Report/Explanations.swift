@@ -119,6 +119,16 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
     Explanation(
       in: "encrypted, with agents", steps: ["read what needs encryption"],
       moved: ["lock/door/secret Value = ", "bluetoothd: secret.ReadValue("], heading: chance, isChance: true),
+    // After the discovery the monitor's scan hears the lock, before or after the next step begins.
+    Explanation(
+      in: "a passive scan", steps: ["a discovery beside it", "and after it"], simulator: ["lock RSSI is there"],
+      bluetoothd: ["lock RSSI is there"], heading: chance, isChance: true),
+    // What the other side sees of the link that Connect makes.
+    Explanation(
+      in: "a device that is blocked", steps: ["Connect", "Pair", "connected"],
+      simulator: ["phone Connected = ", "+ phone Device1", "- phone Device1"],
+      bluetoothd: ["phone Connected = ", "phone ServicesResolved = "],
+      moved: ["phone Connected = "], heading: "A link to a blocked device"),
     // A scan response that is lost comes with the next advertisement.
     Explanation(
       in: "an advertisement that changes", steps: ["the phone listens"],
