@@ -5,10 +5,14 @@ import Glibc
 import Journal
 import JournalEvents
 import Logging
+import Synchronization
 import Timekeeping
 
 /// latchkeyd: the system with its store, its apps and its two buses.
-package struct Daemon: Sendable {
+///
+/// A class, because whatever has it would otherwise hold the system as it was at the start beside the one that runs, and would print
+/// all of it where it is described: the library that runs services describes each.
+package final class Daemon: Sendable {
   package struct Options: Sendable {
     package var state: String
     package var apps: String
@@ -41,7 +45,8 @@ package struct Daemon: Sendable {
   private let supervisor: MachineSupervisor
   private let store: Store
   private let folder: StateFolder
-  private let system: BluetoothSystem
+  /// The system until `run` takes it.
+  private let initial: Mutex<BluetoothSystem?>
   private let logger: Logger
 
   /// Takes the state folder and reads the apps. Nothing is started yet.
@@ -76,10 +81,11 @@ package struct Daemon: Sendable {
     configuration.adapter = options.adapter
     configuration.overflowCompany = options.overflowCompany
     if let budget = options.wakeBudget { configuration.wakeBudget = budget }
-    system = BluetoothSystem(
-      configuration: configuration, apps: registry.apps.values.map(\.declaration), leftOut: registry.leftOut,
-      stored: try store.load(),
-      seed: WorldSeed.of(machine: environment[Journal.machineVariable] ?? "") ?? random.next())
+    initial = Mutex(
+      BluetoothSystem(
+        configuration: configuration, apps: registry.apps.values.map(\.declaration), leftOut: registry.leftOut,
+        stored: try store.load(),
+        seed: WorldSeed.of(machine: environment[Journal.machineVariable] ?? "") ?? random.next()))
     loop = SystemLoop(
       time: time, store: store, supervisor: supervisor, registry: registry, logger: logger, executor: executor)
     carriers = Carriers(
@@ -87,8 +93,9 @@ package struct Daemon: Sendable {
     self.logger = logger
   }
 
-  /// Runs until `stop`. The apps go on, and the next latchkeyd adopts them.
+  /// Runs until `stop`, once. The apps go on, and the next latchkeyd adopts them.
   package func run() async throws {
+    guard let system = initial.withLock({ $0.take() }) else { preconditionFailure("a daemon runs once") }
     try carriers.start()
     // The processes of a simulated world are no matter of this machine's memory.
     let isSimulated = ProcessInfo.processInfo.environment["LATCHKEY_CLOCK"] != nil
@@ -99,7 +106,7 @@ package struct Daemon: Sendable {
       supervisor.close()
       store.close()
     }
-    await loop.run(system, ports: carriers.ports, watchdogInterval: Self.watchdogInterval) { [logger, folder] in
+    await loop.run(consume system, ports: carriers.ports, watchdogInterval: Self.watchdogInterval) { [logger, folder] in
       logger.record(Recorded.Daemon.started, [.state: folder.path])
       sd_notify(0, "READY=1\nSTATUS=" + SystemLoop.healthyStatus)
     }

@@ -36,7 +36,7 @@ final class DurableTurns {
   private var ledger = StoreLedger()
   private var waiting: Deque<Waiting> = []
 
-  init(_ system: BluetoothSystem, store: any StateStore, time: any TimeSource, actions: Actions) {
+  init(_ system: consuming BluetoothSystem, store: any StateStore, time: any TimeSource, actions: Actions) {
     self.system = system
     self.store = store
     self.time = time

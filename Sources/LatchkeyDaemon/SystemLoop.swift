@@ -101,7 +101,7 @@ package final class SystemLoop: Sendable {
 
   /// Runs until `stop`.
   package func run(
-    _ initial: BluetoothSystem, ports: SystemPorts, watchdogInterval: Duration? = nil,
+    _ initial: consuming BluetoothSystem, ports: SystemPorts, watchdogInterval: Duration? = nil,
     onStarted: @Sendable () -> Void = {}
   ) async {
     let alarm = time.makeAlarm { [continuation] in continuation.yield(.event(.timePassed)) }
@@ -119,7 +119,7 @@ package final class SystemLoop: Sendable {
     }
     defer { news.cancel() }
     let trouble = Trouble()
-    let turns = DurableTurns(initial, store: store, time: time, actions: actions(ports, trouble))
+    let turns = DurableTurns(consume initial, store: store, time: time, actions: actions(ports, trouble))
     var deadline: Instant?
     var retryAt: Instant?
     var statusWatch = StatusWatch()

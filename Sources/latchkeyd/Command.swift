@@ -130,8 +130,9 @@ struct Latchkeyd: ParsableCommand {
   }
 }
 
-private struct DaemonService: Service {
+private struct DaemonService: Service, CustomStringConvertible {
   let daemon: Daemon
+  var description: String { "latchkeyd" }
 
   func run() async throws {
     try await withGracefulShutdownHandler {
