@@ -353,7 +353,7 @@ let package = Package(
       ],
       resources: [.copy("States")]),
     // A process for the tests of the world's clock.
-    program("world-puppet", ["Timekeeping", "CSystemd", "TimeTypes"], path: "Tests/Support/world-puppet"),
+    program("world-puppet", ["Timekeeping", "CSystemd", "TimeTypes", "Threads"], path: "Tests/Support/world-puppet"),
     tests(
       "WorldsTests", ["Worlds", "ProcessTesting", "Timekeeping", "CSystemd", "world-puppet", "latchkey", "TimeTypes"]),
     // Recorded stories, exported as journals of systemd.

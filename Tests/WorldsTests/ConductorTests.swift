@@ -128,6 +128,19 @@ struct ConductorTests {
     #expect(world.lines.last == "reaped 0")
   }
 
+  @Test("A4: what a thread sets off before it ends is waited for, though nobody has seen the thread")
+  func endedThreads() throws {
+    let world = try World()
+    defer { world.end() }
+    let (there, back) = (world.file + ".there", world.file + ".and-back")
+    for fifo in [there, back] { try #require(mkfifo(fifo, 0o600) == 0) }
+    for (source, target) in [(there, back), (back, there)] {
+      try world.spawn(World.puppetPath, ["relay", "10000", world.file, source, target])
+    }
+    try world.conductor.settle(limit: .seconds(300))
+    #expect(world.lines == ["relayed", "relayed"])
+  }
+
   @Test("A4: time waits for what the orchestrator itself has yet to read or to take note of")
   func ownWork() throws {
     let world = try World()

@@ -7,6 +7,10 @@ import Glibc
 /// blocked, then there was a moment between the two checks at which all of them were blocked: nothing was left that
 /// could wake them, except the conductor itself. What a process does to others as it ends comes before the check that
 /// counts.
+///
+/// So all of them must be known: a thread that nobody has seen may wake one that was checked already, and be gone before
+/// the lists are read. Therefore a check in which a list had to be read does not count. The next one finds what such a thread
+/// set off.
 struct ConductorWorld {
   private var processes: [pid_t: WatchedProcess] = [:]
   private let includesEveryDescendant: Bool
@@ -83,7 +87,8 @@ struct ConductorWorld {
     // read while one of them ends may lack another, so it is asked when all processes sleep.
     for process in ran {
       process.isDirty = false
-      if add(process.children(&buffer)) { result = .busy(nil) }
+      _ = add(process.children(&buffer))
+      result = .busy(nil)
     }
     if includesEveryDescendant, ownChildrenMayBeNew {
       ownChildrenMayBeNew = false

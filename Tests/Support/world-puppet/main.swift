@@ -2,9 +2,12 @@
 // alarms, and appends `NAME NANOSECONDS` to FILE at each; then it waits for the end of the world. `world-puppet spin` is
 // never idle. `world-puppet past` sets its alarms for a second ago. `world-puppet reaper COUNT FILE` starts a child that
 // holds COUNT files open, appends `ready CHILD`, waits for the child's end, reaps it, and appends `reaped NANOSECONDS`.
+// `world-puppet relay COUNT FILE IN OUT` passes COUNT bytes on from one FIFO to the other, each by a thread that ends at once, and
+// appends `relayed`. It begins by itself if IN is shorter than OUT.
 import CSystemd
 import Glibc
 import Synchronization
+import Threads
 import TimeTypes
 import Timekeeping
 
@@ -79,12 +82,32 @@ func hold(_ count: Int32) -> Never {
   while true { pause() }
 }
 
+/// What wakes the next process is gone before anyone can see it.
+func relay(_ count: Int, file: String, from source: String, to target: String) throws {
+  _ = try ProcessClock.fromEnvironment()
+  let (input, output) = (open(source, O_RDWR | O_CLOEXEC), open(target, O_RDWR | O_CLOEXEC))
+  guard input >= 0, output >= 0 else { exit(71) }
+  func pass() throws {
+    try DetachedThread.start {
+      var byte: UInt8 = 0x0A
+      _ = write(output, &byte, 1)
+    }
+  }
+  if source.count < target.count { try pass() }
+  var byte: UInt8 = 0
+  for _ in 0..<count where read(input, &byte, 1) == 1 { try pass() }
+  append("relayed", to: file)
+}
+
 let arguments = CommandLine.arguments
 switch arguments.dropFirst().first {
 case "spin": while true { sched_yield() }
 case "hold": hold(Int32(arguments[2]) ?? 0)
 case "reaper":
   try reap(filesHeld: arguments[2], file: arguments[3])
+  while true { pause() }
+case "relay":
+  try relay(Int(arguments[2]) ?? 0, file: arguments[3], from: arguments[4], to: arguments[5])
   while true { pause() }
 case "past":
   let clock = try ProcessClock.fromEnvironment()
