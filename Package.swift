@@ -55,6 +55,8 @@ let package = Package(
     .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
     .library(name: "LatchkeyTime", targets: ["LatchkeyTime"]),
     .library(name: "CoreBluetoothTestKit", targets: ["CoreBluetoothTestKit"]),
+    // Not linked with anything: `latchkey prove` has it loaded into the apps of a story.
+    .library(name: "latchkey-story-time", type: .dynamic, targets: ["StoryTime"]),
   ],
   // Exact versions, so that a checkout always builds the same, and Package.resolved need not be committed.
   dependencies: [
@@ -134,6 +136,10 @@ let package = Package(
         "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", "LatchkeyVersion", deque, ordered, grdb,
         log,
       ]),
+    // The C library's clocks, timers and waits in the apps of a story. It must bring no Swift into them, which they may
+    // have in another version. What is Embedded Swift is linked without Swift's libraries.
+    .target(
+      name: "StoryTime", linkerSettings: [.unsafeFlags(["-enable-experimental-feature", "Embedded"])]),
     // The story's time for apps, which is the machine's time elsewhere.
     library("LatchkeyTime", ["Timekeeping", "TimeTypes"]),
     library(
@@ -263,12 +269,12 @@ let package = Package(
       path: "lockfirmware-sim/Sources/latchkey-lock"),
 
     // Apps as an iOS developer writes them. Each has its Info.plist and its story.
-    program("heart-rate-collector", ["CoreBluetooth", "LatchkeyTime"], path: "Examples/HeartRateCollector/Sources"),
-    program("heart-rate-strap", ["CoreBluetooth", "LatchkeyTime"], path: "Examples/HeartRateStrap/Sources"),
-    program("history-sensor", ["CoreBluetooth", "LatchkeyTime"], path: "Examples/HistorySensor/Sources"),
+    program("heart-rate-collector", ["CoreBluetooth"], path: "Examples/HeartRateCollector/Sources"),
+    program("heart-rate-strap", ["CoreBluetooth"], path: "Examples/HeartRateStrap/Sources"),
+    program("history-sensor", ["CoreBluetooth"], path: "Examples/HistorySensor/Sources"),
     program("history-reader", ["CoreBluetooth"], path: "Examples/HistoryReader/Sources"),
-    program("picture-sender", ["CoreBluetooth", "LatchkeyTime"], path: "Examples/PictureSender/Sources"),
-    program("picture-receiver", ["CoreBluetooth", "LatchkeyTime"], path: "Examples/PictureReceiver/Sources"),
+    program("picture-sender", ["CoreBluetooth"], path: "Examples/PictureSender/Sources"),
+    program("picture-receiver", ["CoreBluetooth"], path: "Examples/PictureReceiver/Sources"),
 
     tests("ChildProcessesTests", ["ChildProcesses", "Threads"]),
     tests("TimekeepingTests", ["Timekeeping", "LatchkeyTime", "Journal", "JournalEvents", "TimeTypes", log]),
@@ -354,8 +360,13 @@ let package = Package(
       resources: [.copy("States")]),
     // A process for the tests of the world's clock.
     program("world-puppet", ["Timekeeping", "CSystemd", "TimeTypes", "Threads"], path: "Tests/Support/world-puppet"),
+    // A process of that world that knows nothing of it.
+    program("timer-puppet", [], path: "Tests/Support/timer-puppet"),
     tests(
-      "WorldsTests", ["Worlds", "ProcessTesting", "Timekeeping", "CSystemd", "world-puppet", "latchkey", "TimeTypes"]),
+      "WorldsTests",
+      [
+        "Worlds", "ProcessTesting", "Timekeeping", "CSystemd", "world-puppet", "timer-puppet", "latchkey", "TimeTypes",
+      ]),
     // Recorded stories, exported as journals of systemd.
     library("StoryTesting", ["Stories", "Worlds", "Journal", "JournalEvents"], path: "Tests/StoryTesting"),
     tests(
@@ -401,6 +412,8 @@ let package = Package(
       ], path: "Tests/Support/saboteur"),
     // An app whose arguments say what it does with Bluetooth, for stories about the rules of the background.
     program("trial-app", ["CoreBluetooth", "LatchkeyTime"], path: "Tests/Support/trial-app"),
+    // An app that waits in every way there is, and knows nothing of stories.
+    program("clock-app", ["CoreBluetooth"], path: "Tests/Support/clock-app"),
     // An app that sends arbitrary messages to latchkeyd over its bus.
     program(
       "hostile-app",
@@ -414,6 +427,7 @@ let package = Package(
         "ProcessTesting", "Journal", "JournalEvents", "MachinePresentation", "AppLink", "AppLinkBus", "BusValue",
         "SystemBus", "latchkey", "latchkeyd",
         "latchkey-agent", "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app", "trial-app",
+        "clock-app",
         "heart-rate-collector", "heart-rate-strap", "history-sensor", "history-reader",
         grdb, log,
       ]),

@@ -12,8 +12,9 @@ import Timekeeping
 ///     try await Task.sleep(for: .seconds(600), clock: .world)
 ///     let waited = try await WorldClock().measure { try await nextValue() }
 ///
-/// `Task.sleep(for:)`, `DispatchQueue.asyncAfter`, `Timer` and `Date()` have the machine's time everywhere. In a story they
-/// work, but its days do not make them ring sooner.
+/// In a simulated story, `latchkey prove` gives an app's `Date()`, `Timer`, `Task.sleep(for:)` and
+/// `DispatchQueue.asyncAfter` the story's time as well, by a library that it loads into the app. So an app needs this clock
+/// only where that library is missing, or has no effect because the program is linked statically.
 public struct WorldClock: Clock, Sendable {
   /// A moment, counted from the beginning of the story or from the machine's start.
   public struct Instant: InstantProtocol, Sendable {

@@ -12,7 +12,7 @@ import Timekeeping
 struct ConductorTests {
   @Test("Alarms of several processes ring in the order of time, and at one moment in the order of starting")
   func order() throws {
-    let world = try World()
+    let world = try PuppetWorld()
     defer { world.end() }
     // Started one after the other, so that the order is known.
     for name in ["a", "b", "c"] { try world.puppet(name, everyMilliseconds: name == "c" ? 1500 : 1000, count: 3) }
@@ -27,7 +27,7 @@ struct ConductorTests {
 
   @Test("A step never goes beyond its limit, and reports which process was woken")
   func limit() throws {
-    let world = try World()
+    let world = try PuppetWorld()
     defer { world.end() }
     let pid = try world.puppet("a", everyMilliseconds: 1000, count: 1)
     let conductor = world.conductor
@@ -43,7 +43,7 @@ struct ConductorTests {
 
   @Test("A stopped process's alarm waits, and rings at once when the process is continued")
   func stopped() throws {
-    let world = try World()
+    let world = try PuppetWorld()
     defer { world.end() }
     let pid = try world.puppet("a", everyMilliseconds: 1000, count: 1)
     try world.puppet("b", everyMilliseconds: 2000, count: 1)
@@ -61,10 +61,10 @@ struct ConductorTests {
     // In a process of its own, because nobody in this one would wait for the orphans that it adopted.
     await #expect(processExitsWith: .success) {
       try #require(latchkey_become_subreaper() == 0)
-      let world = try World()
+      let world = try PuppetWorld()
       defer { world.end() }
       // The shell in between waits until its children are seen, and then leaves them behind.
-      let puppet = World.puppetPath
+      let puppet = PuppetWorld.puppetPath
       let shell = try world.spawn(
         "/bin/sh", ["-c", "\(puppet) x 500 2 \(world.file) & \(puppet) y 700 1 \(world.file) & kill -STOP $$; exit 0"])
       try world.conductor.settle()
@@ -78,8 +78,8 @@ struct ConductorTests {
 
   @Test("A process that never rests is named when the limit is over")
   func busy() throws {
-    let world = try World()
-    let pid = try world.spawn(World.puppetPath, ["spin"])
+    let world = try PuppetWorld()
+    let pid = try world.spawn(PuppetWorld.puppetPath, ["spin"])
     defer {
       kill(pid, SIGKILL)
       world.end()
@@ -97,7 +97,7 @@ struct ConductorTests {
 
   @Test("A process that is killed takes its alarm with it")
   func killed() throws {
-    let world = try World()
+    let world = try PuppetWorld()
     defer { world.end() }
     let pid = try world.puppet("a", everyMilliseconds: 1000, count: 5)
     try world.puppet("b", everyMilliseconds: 1000, count: 2)
@@ -111,10 +111,11 @@ struct ConductorTests {
 
   @Test("A4: a death is noticed before time moves on, although the reaping process looks asleep in the kernel")
   func reaping() throws {
-    let world = try World()
+    let world = try PuppetWorld()
     defer { world.end() }
     // A soft limit on descriptors is inherited. The more there are, the longer it takes.
-    try world.spawn("/bin/sh", ["-c", "ulimit -n $(ulimit -Hn); exec \(World.puppetPath) reaper 15000 \(world.file)"])
+    try world.spawn(
+      "/bin/sh", ["-c", "ulimit -n $(ulimit -Hn); exec \(PuppetWorld.puppetPath) reaper 15000 \(world.file)"])
     try world.conductor.settle()
     let child = try #require(world.lines.first?.split(separator: " ").last.flatMap { pid_t($0) })
     for number in 0..<15000 {
@@ -143,7 +144,7 @@ struct ConductorTests {
 
   @Test("A4: time waits for what the orchestrator itself has yet to read or to take note of")
   func ownWork() throws {
-    let world = try World()
+    let world = try PuppetWorld()
     defer { world.end() }
     try world.puppet("a", everyMilliseconds: 1000, count: 1)
     var asked = 0
@@ -168,9 +169,9 @@ struct ConductorTests {
 
   @Test("A2: a process whose alarm is always past is named after a bounded number of rounds")
   func past() throws {
-    let world = try World()
+    let world = try PuppetWorld()
     defer { world.end() }
-    let pid = try world.spawn(World.puppetPath, ["past"])
+    let pid = try world.spawn(PuppetWorld.puppetPath, ["past"])
     let error = #expect(throws: ConductorError.self) { try world.conductor.run(until: Instant.zero + .seconds(60)) }
     #expect(
       error
@@ -182,8 +183,8 @@ struct ConductorTests {
 
   @Test("A2: while the world does not rest, a progress line names the busy process")
   func signOfLife() throws {
-    let world = try World()
-    let pid = try world.spawn(World.puppetPath, ["spin"])
+    let world = try PuppetWorld()
+    let pid = try world.spawn(PuppetWorld.puppetPath, ["spin"])
     defer {
       kill(pid, SIGKILL)
       world.end()
@@ -198,7 +199,7 @@ struct ConductorTests {
 
   @Test("When the conductor goes away every process of its world ends by itself, with status 0")
   func end() throws {
-    let world = try World()
+    let world = try PuppetWorld()
     try world.puppet("a", everyMilliseconds: 1000, count: 1)
     try world.puppet("b", everyMilliseconds: 1000, count: 1)
     try world.conductor.settle()
@@ -212,80 +213,11 @@ struct ConductorTests {
 
   @Test("Ten processes with thirty alarms each: every one rings once, in the order of time and of starting")
   func many() throws {
-    let world = try World()
+    let world = try PuppetWorld()
     defer { world.end() }
     for number in 0..<10 { try world.puppet("p\(number)", everyMilliseconds: 100, count: 30) }
     try world.conductor.run(until: Instant.zero + .seconds(4))
     #expect(
       world.lines == (1...30).flatMap { round in (0..<10).map { "p\($0) \(round * 100_000_000)" } })
-  }
-}
-
-/// A conductor in its own folder, and the processes started for it.
-private final class World {
-  static let puppetPath =
-    URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    .appendingPathComponent("world-puppet").path
-
-  private let folder: URL
-  private var owned: Conductor?
-  private var pids: [pid_t] = []
-  var conductor: Conductor { owned! }  // Exists until `end`, which is the last call.
-  var file: String { folder.appendingPathComponent("lines").path }
-
-  init() throws {
-    // Deeper than a socket's address could name.
-    let name = "world-" + UUID().uuidString + String(repeating: "x", count: 100)
-    folder = FileManager.default.temporaryDirectory.appendingPathComponent(name)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    owned = try Conductor(directory: folder.path, includesEveryDescendant: false)
-  }
-
-  var lines: [String] {
-    guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return [] }
-    return text.split(separator: "\n").map(String.init)
-  }
-
-  @discardableResult
-  func puppet(_ name: String, everyMilliseconds: Int, count: Int) throws -> pid_t {
-    let pid = try spawn(Self.puppetPath, [name, "\(everyMilliseconds)", "\(count)", file])
-    // It has set its first alarm before the next one starts.
-    try conductor.settle()
-    return pid
-  }
-
-  @discardableResult
-  func spawn(_ path: String, _ arguments: [String]) throws -> pid_t {
-    var pid: pid_t = 0
-    let words: [String] = [path] + arguments
-    var argv = words.map { strdup($0) } + [nil]
-    let variables: [String] = ["LATCHKEY_CLOCK=\(folder.path)", "PATH=/usr/bin:/bin"]
-    var environment = variables.map { strdup($0) } + [nil]
-    defer { for text in argv + environment { free(text) } }
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    // Pipes of another test that waits for their end.
-    _ = latchkey_close_from(&actions, 3)
-    let result = posix_spawn(&pid, path, &actions, nil, &argv, &environment)
-    try #require(result == 0, "posix_spawn \(path): \(String(cString: strerror(result)))")
-    pids.append(pid)
-    conductor.add(pid)
-    return pid
-  }
-
-  /// Ends the world and waits for its processes.
-  ///
-  /// - Returns: their exit statuses; -1 for one ended by a signal.
-  @discardableResult
-  func end() -> [Int32] {
-    owned = nil
-    defer { try? FileManager.default.removeItem(at: folder) }
-    return pids.map { pid in
-      var status: Int32 = 0
-      kill(pid, SIGCONT)
-      waitpid(pid, &status, 0)
-      return status & 0x7F == 0 ? status >> 8 & 0xFF : -1
-    }
   }
 }

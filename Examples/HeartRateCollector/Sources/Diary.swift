@@ -1,5 +1,4 @@
 import Foundation
-import LatchkeyTime
 
 /// The values on disk, one line each.
 final class Diary {
@@ -18,7 +17,7 @@ final class Diary {
 
   /// Returns when the value is on disk: from then on the app may be suspended or killed.
   func write(_ measurement: HeartRateMeasurement) throws {
-    let time = ISO8601DateFormatter().string(from: WorldClock().date)
+    let time = ISO8601DateFormatter().string(from: Date())
     let energy = measurement.energy.map(String.init) ?? ""
     try file.write(contentsOf: Data("\(time),\(measurement.rate),\(energy)\n".utf8))
     try file.synchronize()

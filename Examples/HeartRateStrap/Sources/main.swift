@@ -1,7 +1,6 @@
 // A simulated heart-rate strap for the collector's story. It measures once a minute, and keeps what nobody has received.
 import CoreBluetooth
 import Foundation
-import LatchkeyTime
 
 /// A device of its own, which always runs.
 final class Strap: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable {
@@ -31,7 +30,7 @@ final class Strap: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable {
     isMeasuring = true
     Task { @MainActor in
       while true {
-        try await Task.sleep(for: .seconds(60), clock: .world)
+        try await Task.sleep(for: .seconds(60))
         measure()
       }
     }

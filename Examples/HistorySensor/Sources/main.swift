@@ -1,6 +1,5 @@
 // A sensor that serves its history, as its author would write it for iOS. See Examples/HistorySensor/story.yaml.
 import Foundation
-import LatchkeyTime
 
 let folder =
   ProcessInfo.processInfo.environment["STATE_DIRECTORY"].map { URL(fileURLWithPath: $0) }
@@ -10,7 +9,7 @@ let sensor = Sensor(history: history)
 // Measures every ten minutes while its user looks at it.
 Task { @MainActor in
   while true {
-    try await Task.sleep(for: .seconds(600), clock: .world)
+    try await Task.sleep(for: .seconds(600))
     try history.add(2000 + history.count % 500)
     print("latchkey: measured records=\(history.count)")
   }

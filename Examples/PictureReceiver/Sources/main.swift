@@ -1,6 +1,5 @@
 import CoreBluetooth
 import Foundation
-import LatchkeyTime
 
 /// Takes pictures over an L2CAP channel. A characteristic tells its PSM to senders.
 /// Everything runs on the main queue.
@@ -47,7 +46,7 @@ final class Receiver: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable
   /// A second later, when nothing refers to the channel any more.
   private func tellDescriptorsSoon() {
     Task {
-      try await Task.sleep(for: .seconds(1), clock: .world)
+      try await Task.sleep(for: .seconds(1))
       DispatchQueue.main.async { self.tellDescriptors() }
     }
   }

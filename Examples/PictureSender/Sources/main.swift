@@ -1,7 +1,6 @@
 // Sends a picture over an L2CAP channel whenever it meets a receiver, until the receiver has all of it.
 import CoreBluetooth
 import Foundation
-import LatchkeyTime
 
 /// Everything runs on the main queue.
 final class Sender: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, StreamDelegate, @unchecked Sendable {
@@ -102,7 +101,7 @@ final class Sender: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, St
       guard !pictures.isEmpty else { return print("latchkey: complete") }
       // The next picture is taken a while later.
       Task {
-        try await Task.sleep(for: .seconds(10), clock: .world)
+        try await Task.sleep(for: .seconds(10))
         DispatchQueue.main.async { self.open(psm) }
       }
     case .endEncountered, .errorOccurred:

@@ -207,14 +207,16 @@ package final class Conductor {
   }
 
   private func nextDue() -> Due? {
-    var best: (key: (Int64, UInt64, pid_t, Int32), due: Due)?
+    var best: (key: (Int64, UInt64, pid_t, UInt64), due: Due)?
     for connection in sockets.connections {
       guard connection.deadline != SharedClock.Layout.noDeadline else { continue }
       let process = world.process(connection.pid)
       if process?.isStopped == true { continue }
       // A deadline that has passed is due now, and not before another that is due now.
       let deadline = max(connection.deadline, now.nanoseconds)
-      let key = (deadline, process?.startTime ?? 0, connection.pid, connection.socket)
+      // A process may have several connections: a story's app has one of its own, and one of the library that gives it the
+      // story's time. The numbers of descriptors change from run to run.
+      let key = (deadline, process?.startTime ?? 0, connection.pid, connection.number)
       if let best, best.key < key { continue }
       best = (
         key,

@@ -8,6 +8,8 @@ struct ConductorSockets: ~Copyable {
   struct Connection {
     let socket: Int32
     let pid: pid_t
+    /// How many connections were made before it.
+    let number: UInt64
     /// Nanoseconds; `SharedClock.Layout.noDeadline` for none.
     var deadline = SharedClock.Layout.noDeadline
   }
@@ -17,6 +19,7 @@ struct ConductorSockets: ~Copyable {
 
   private let listener: Int32
   private(set) var connections: [Connection] = []
+  private var made: UInt64 = 0
 
   init(directory: String) throws {
     listener = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
@@ -100,7 +103,8 @@ struct ConductorSockets: ~Copyable {
         close(socket)
         continue
       }
-      connections.append(Connection(socket: socket, pid: pid))
+      connections.append(Connection(socket: socket, pid: pid, number: made))
+      made += 1
     }
   }
 }

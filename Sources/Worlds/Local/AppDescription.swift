@@ -34,8 +34,10 @@ struct AppDescription {
 
   /// The app's own keys, with the story's program, arguments and variables.
   ///
-  /// - Parameter unit: the systemd unit that runs it. A simulated machine starts its programs itself.
-  func propertyList(executable: String, unit: String? = nil) throws -> Data {
+  /// - Parameters:
+  ///   - unit: the systemd unit that runs it. A simulated machine starts its programs itself.
+  ///   - storyTime: the library that gives it the time of a simulated world.
+  func propertyList(executable: String, unit: String? = nil, storyTime: String? = nil) throws -> Data {
     var keys = ownKeys
     keys["CFBundleIdentifier"] = app.bundleIdentifier
     keys["CFBundleExecutable"] = executable
@@ -46,6 +48,10 @@ struct AppDescription {
     if app.isDescribed { variables[DelegateRecord.variable] = output }
     // Empty: the machine's clock.
     if app.clock == .machine { variables["LATCHKEY_CLOCK"] = "" }
+    // This package's own apps know the world's clock.
+    if app.clock == .world, app.isDescribed, let storyTime {
+      variables[Self.preloaded] = [storyTime, variables[Self.preloaded]].compactMap { $0 }.joined(separator: ":")
+    }
     keys["LSEnvironment"] = variables.isEmpty ? nil : variables
     do {
       return try WrittenPropertyList.data(keys)
@@ -53,6 +59,9 @@ struct AppDescription {
       throw WorldError("the Info.plist of the app '\(app.name)' can't be written: \(error)")
     }
   }
+
+  /// Names the libraries that come before all others (ld.so(8)).
+  private static let preloaded = "LD_PRELOAD"
 
   private func filled(_ text: String) -> String {
     places.reduce(text) { $0.replacingOccurrences(of: "{\($1.key)}", with: $1.value) }

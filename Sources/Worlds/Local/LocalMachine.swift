@@ -52,17 +52,31 @@ final class LocalMachine: Machine {
     let folder = run.folder(of: description.name)
     for part in ["state", "apps", "credentials"] { try RunFolder.make("\(folder)/\(part)") }
     func output(of app: InstalledApp) -> String { "\(folder)/state/logs/\(app.bundleIdentifier).log" }
+    let storyTime = try Self.linked(executables.storyTime, in: run.sockets)
     for app in description.apps {
       try RunFolder.make("\(folder)/apps/\(app.name)")
       let home = "\(folder)/state/apps/\(app.bundleIdentifier)"
       let keys = try AppDescription(app, home: home, machine: description.name, output: output(of: app))
-        .propertyList(executable: executables.app(app))
+        .propertyList(executable: executables.app(app), storyTime: storyTime)
       try keys.write(to: URL(fileURLWithPath: "\(folder)/apps/\(app.name)/Info.plist"), options: .atomic)
     }
     outputs = description.apps.filter(\.isDescribed).map { app in
       AppOutput(app, on: description.name, path: output(of: app))
     }
     log = try Self.openLog("\(folder)/processes.log")
+  }
+
+  /// A path of the library that LD_PRELOAD can name: spaces and colons separate its paths.
+  private static func linked(_ library: String?, in folder: String) throws -> String? {
+    func canBeNamed(_ path: String) -> Bool { !path.contains { $0 == " " || $0 == ":" } }
+    guard let library, !canBeNamed(library) else { return library }
+    let path = "\(folder)/story-time.so"
+    guard canBeNamed(path) else {
+      throw WorldError(
+        "apps can't be given the story's time from \(folder): set TMPDIR to a folder without spaces and colons")
+    }
+    guard symlink(library, path) == 0 || errno == EEXIST else { throw WorldError.system(path, errno) }
+    return path
   }
 
   private static func openLog(_ path: String) throws -> FileHandle {

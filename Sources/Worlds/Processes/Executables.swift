@@ -1,10 +1,14 @@
 import Foundation
+import Glibc
 
 /// The programs that a world runs: beside the running `latchkey` if it was built, or at the packages' paths if it is
 /// installed.
 package struct Executables: Sendable {
   private let programs: [String: String]
   let busDaemon: String
+  /// The library that gives a story's apps the story's time, or `nil` if it is missing, as it is beside older programs.
+  /// Then only what an app does by its `WorldClock` takes the story's time.
+  let storyTime: String?
   /// Where the programs of a scenario's own apps are looked for: beside this program, then as a shell does.
   private let folders: [String]
 
@@ -43,6 +47,15 @@ package struct Executables: Sendable {
     return path
   }
 
+  /// The file of the product `latchkey-story-time`.
+  package static let storyTimeLibrary = "liblatchkey-story-time.so"
+
+  /// Built with a sanitizer, as the library then is as well. It would need the sanitizer in every program that an app
+  /// starts.
+  private static var isSanitized: Bool {
+    dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
+  }
+
   /// The folder of the running program.
   package static func ownFolder() throws -> String {
     do {
@@ -79,6 +92,9 @@ package struct Executables: Sendable {
         """)
     }
     self.programs = programs
+    storyTime = [folder, beside].map { "\($0)/\(Self.storyTimeLibrary)" }.first {
+      !Self.isSanitized && FileManager.default.isReadableFile(atPath: $0)
+    }
     let paths = (environment["PATH"] ?? "").split(separator: ":").map(String.init).filter { $0.hasPrefix("/") }
     self.folders = [folder, beside] + paths
     guard
