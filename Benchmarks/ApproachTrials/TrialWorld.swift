@@ -303,7 +303,9 @@ package struct TrialWorld {
     let time = HomeTime(boot: "trial", instant: now, unixSeconds: now.seconds)
     for effect in policy.handle(event, at: time, using: &random) {
       switch effect {
-      case .store, .readOffer, .writeAgain, .stopAsking, .answerWord, .answerErrand, .answerRoom: break
+      case .store, .readOffer, .writeAgain, .stopAsking, .answerWord, .answerErrand, .answerRoom, .endLink,
+        .requestLink:
+        break
       case .readSignal:
         let reading = link.flatMap { radio.rssi(of: $0, at: Self.phone) }.map(Int.init)
         pending.append((now + .milliseconds(5), .signalRead(reading)))

@@ -19,7 +19,7 @@ extension HomePolicy {
   /// One errand at a time: a new one takes the place of one that has not been answered.
   mutating func errandAsked(_ kind: HomeErrand, at time: HomeTime, using random: inout some RandomNumberGenerator) {
     concludeErrand(.noAnswer)
-    guard state.isLinked else {
+    guard state.isLinked || asksForLink(at: time) else {
       spoken.append(.answerErrand(.notLinked))
       return
     }

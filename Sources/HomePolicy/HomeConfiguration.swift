@@ -109,6 +109,23 @@ package struct HomeConfiguration: Sendable, Hashable {
   /// the last, the owner is asked. A person's command has no further ones: they see the door, and say it again.
   package var jamPauses: [Duration] = [.seconds(5), .seconds(15), .seconds(30)]
 
+  /// How many writes in a row the lock refuses on a link that turns this phone away. One may be about an offer that was another
+  /// phone's or from before the lock's restart; for the next one the offer is read. After more, a lock lets strangers wait. On the
+  /// links after that, one suffices.
+  package var refusedWrites = 2
+  /// How long a phone that was turned away waits before it asks for the next link, doubled each time. The lock makes strangers
+  /// wait for less, so that no link meets a lock that would not listen.
+  package var firstRefusalPause: Duration = .seconds(60)
+  /// The longest pause: a guest whose grant counts again waits no longer for it, at a door that they did not leave. It costs the lock one
+  /// link of a second and one record an hour.
+  package var longestRefusalPause: Duration = .seconds(3600)
+  /// How long after the system began to look for it a lock within reach is linked at the latest, on a busy radio. Later, the
+  /// two were apart.
+  package var apartDuration: Duration = .seconds(60)
+  /// How long a person who asks waits for a link of a phone that was turned away, and how long such a link may be without an offer.
+  /// A system suspends an app in the background after ten seconds, and then nobody is answered.
+  package var linkPatience: Duration = .seconds(6)
+
   package init() {}
 
   /// The strongest signal with which a link can come up at the edge of its range, in dBm, in a home whose weakest room has this

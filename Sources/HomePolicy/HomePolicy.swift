@@ -51,6 +51,17 @@ package struct HomePolicy: Sendable {
   var isRefused = false
   /// Writes in a row that failed, of commands that an older lock does not know.
   var refusals = 0
+  /// Writes in a row that the lock refused on this link, whatever they were.
+  var refusedWrites = 0
+  /// The lock has turned this phone away on this link.
+  var isLinkOver = false
+  /// This link is there because a person asked for something.
+  var isLinkAskedFor = false
+  /// The lock has offered on this link.
+  var hasHeardOffer = false
+  var linkedSince: Instant?
+  /// Until when a link that a person needs must have come up.
+  var linkDue: Instant?
   /// The link came up after a loss, and nothing shows that its phone came from elsewhere.
   var isDoubtful = false
   /// The lock reports that it is locked, so a doubtful phone near it asks.
@@ -88,8 +99,8 @@ package struct HomePolicy: Sendable {
 
   /// When `handle(.timePassed)` must be called at the latest; `nil` if nothing is due.
   package var nextDeadline: Instant? {
-    [signalDue, offerDue, answerDue, rewriting?.due, wordDue, errand?.due, survey?.due, storeDue, repeatDue].compactMap
-    { $0 }.min()
+    [signalDue, offerDue, answerDue, rewriting?.due, wordDue, errand?.due, survey?.due, storeDue, repeatDue, linkDue]
+      .compactMap { $0 }.min()
   }
 
   /// Handles what happened. Returns what to do, in order.
@@ -111,12 +122,12 @@ package struct HomePolicy: Sendable {
     case .writeFailed:
       if awaited?.command == .unlock(.approach) || awaited?.command == .unlockIfLeft { refusals += 1 }
       commandIsLost()
+    case .writeRefused: writeRefused(at: time)
+    case .answerUnreadable: answerUnreadable()
     case .unlockAsked: unlockAsked(at: time, using: &random)
     case .errandAsked(let kind): errandAsked(kind, at: time, using: &random)
     case .roomAsked(let wish): roomAsked(wish, at: time)
-    case .keysChanged:
-      isRefused = false
-      owesPresence = state.isLinked
+    case .keysChanged: keysChanged(at: time)
     case .storeFailed: storeFailed(at: time)
     case .timePassed: timePassed(at: time)
     }
@@ -129,98 +140,9 @@ package struct HomePolicy: Sendable {
     return spoken + effects
   }
 
-  private mutating func start(isLinked: Bool, at time: HomeTime) {
-    switch (state.isLinked, isLinked) {
-    case (true, true):
-      // The same link, but another process: what the previous process wrote before it ended may be unanswered.
-      expectOffer(at: time)
-      owesPresence = true
-      readingsLeft = configuration.signalReadings
-      isKnown = state.isBeginning == nil && state.approach == nil
-      resumeBeginning(at: time)
-    case (false, true):
-      // How long the link has been up is unknown until the system reports that it has come up.
-      linkUp(at: time)
-      isLinkUnannounced = true
-      endBeginning()
-    case (true, false):
-      // The link was lost while no process was running. The time is unknown: now at the latest, or the beginning of
-      // this boot if the link was up in an earlier boot.
-      linkDown(at: state.lastHeard?.boot == time.boot ? time : HomeTime.start(ofBootAt: time))
-    case (false, false): break
-    }
-  }
-
-  /// The previous process ended just after the link had come up, so how it came up can still be measured.
-  private mutating func resumeBeginning(at time: HomeTime) {
-    guard state.isBeginning == true else { return }
-    if let heard = state.lastHeard, time.duration(since: heard) <= configuration.signalLifetime {
-      watch.begin(isNew: true, goesOn: true)
-    } else {
-      endBeginning()
-      isDoubtful = state.approach == nil
-    }
-  }
-
-  private mutating func linkUp(at time: HomeTime) {
-    if state.isLinked {
-      guard isLinkUnannounced else { return }
-      isLinkUnannounced = false
-    } else {
-      state.isLinked = true
-      keepOrDropApproach(at: time)
-      readingsLeft = configuration.signalReadings
-      owesPresence = true
-      spareOfferUntil = nil
-      interruptions = 0
-      isLockedOut = false
-      isKnown = false
-      isRefused = false
-      refusals = 0
-      expectOffer(at: time)
-    }
-    isDoubtful = state.linkLost != nil && state.approach == nil
-    // If a link was lost before it was clear how it came up, the next one is still the same beginning.
-    let isNewBeginning = state.linkLost.map { time.duration(since: $0) >= configuration.awayDuration } ?? false
-    watch.begin(isNew: isNewBeginning, goesOn: state.isBeginning == true)
-    if watch.isUndecided { state.isBeginning = true }
-    state.lastHeard = time
-    store()
-  }
-
-  private mutating func linkDown(at time: HomeTime) {
-    guard state.isLinked else { return }
-    if isLooking { endLooking(at: time) }
-    state.isLinked = false
-    state.lastHeard = time
-    state.linkLost = time
-    commandIsLost()
-    offeredAt = nil
-    offerDue = nil
-    isOfferAsked = false
-    signalDue = nil
-    repeatDue = nil
-    isReadingSignal = false
-    isLinkUnannounced = false
-    isDoubtful = false
-    isLockedOut = false
-    perhapsComingSince = nil
-    stopAsking()
-    concludeWord(.linkLost)
-    concludeErrand(.linkLost)
-    concludeRoom(.linkLost)
-    store()
-  }
-
-  private mutating func endBeginning() {
-    watch.forgetBeginning()
-    guard state.isBeginning != nil else { return }
-    state.isBeginning = nil
-    store()
-  }
-
   private mutating func offerReceived(at time: HomeTime) {
     guard state.isLinked else { return }
+    hasHeardOffer = true
     offeredAt = time.instant
     offerDue = nil
     offerReadsLeft = configuration.offerReads
@@ -298,6 +220,7 @@ package struct HomePolicy: Sendable {
     if let due = wordDue, due <= time.instant { concludeWord(.noAnswer) }
     if let due = errand?.due, due <= time.instant { concludeErrand(.noAnswer) }
     if let due = survey?.due, due <= time.instant { endSurvey() }
+    if let due = linkDue, due <= time.instant { linkIsMissed() }
     if let due = repeatDue, due <= time.instant {
       repeatDue = nil
       // Whether the phone is still at the door is measured anew, and the offer has grown old.
@@ -335,6 +258,8 @@ package struct HomePolicy: Sendable {
     guard state.isLinked else { return }
     if needsSignal(at: time.instant) { readSignal(at: time) }
     guard awaited == nil, storeDue == nil else { return }
+    // Who was turned away asks for nothing more on this link, but for a person.
+    if isLinkOver, !isWordAwaited, errand == nil { return }
     if let opening = state.opening, opening.isWritten {
       write(.status, operation: opening.operation, at: time)
     } else if let opening = state.opening, opening.because == .word {

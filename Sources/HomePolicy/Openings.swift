@@ -4,7 +4,7 @@ import TimeTypes
 extension HomePolicy {
   /// The owner commands: open. The command is valid for a moment, and only on this link.
   mutating func unlockAsked(at time: HomeTime, using random: inout some RandomNumberGenerator) {
-    guard state.isLinked else {
+    guard state.isLinked || asksForLink(at: time) else {
       spoken.append(.answerWord(.notLinked))
       return
     }
@@ -81,6 +81,7 @@ extension HomePolicy {
     interruptions = 0
     isKnown = true
     isRefused = answer == .refused && awaited.command == .status
+    if answer != .turnedAway { isWelcome() }
     // Somebody who looks has not been announced to be here.
     if !isErrand || isRefused { owesPresence = false }
     spareOfferUntil = time.instant + configuration.spareOfferPatience
@@ -89,8 +90,9 @@ extension HomePolicy {
     isLockedOut = bolt == .locked
     answeredAt = time.instant
     if bolt == .unlocked { stopAsking() }
-    if let doubt { ask(doubt, at: time) }
+    if let doubt, answer != .turnedAway { ask(doubt, at: time) }
     if isErrand { concludeErrand(.answered) }
+    defer { if answer == .turnedAway { turnAway(at: time, isAnswered: true) } }
     guard let opening = state.opening, opening.isWritten, opening.operation == awaited.operation else { return }
     switch answer {
     case .done: conclude(opening)
@@ -107,10 +109,27 @@ extension HomePolicy {
       // More evidence of an approach changes nothing: the person inside decides, or this phone's own.
       giveUp()
       ask(.somebodyInside, at: time)
-    case .refused: conclude(opening)
+    case .refused, .turnedAway: conclude(opening)
     }
     if state.opening == nil { concludeWord(answer == .done ? .done : .failed) }
     store()
+  }
+
+  /// The lock has accepted the command, and what it says of it is not known. To ask again would bring the same answer.
+  mutating func answerUnreadable() {
+    guard awaited != nil else { return }
+    commandIsLost()
+    interruptions = 0
+    isWelcome()
+    isKnown = true
+    isRefused = true
+    owesPresence = false
+    if let opening = state.opening, opening.isWritten {
+      conclude(opening)
+      store()
+    }
+    concludeWord(.unreadable)
+    concludeErrand(.unreadable)
   }
 
   /// The bolt did not move. It is tried again, with pauses if a person waits for it who can't say so; then they are asked.

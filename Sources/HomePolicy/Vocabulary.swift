@@ -66,6 +66,8 @@ package struct HomeState: Sendable, Hashable {
   /// The signal of the weakest room that the owner has measured, in dBm.
   package var roomSignal: Int?
   package var opening: Opening?
+  /// The lock turned this phone away on its last link.
+  package var refusal: Refusal?
   /// When the owner was last asked whether to open.
   package var asked: HomeTime?
   /// The question is still open.
@@ -97,8 +99,12 @@ package enum HomeEvent: Sendable, Hashable {
   case signalRead(Int?)
   /// The lock's authenticated answer to the last command, and the bolt's position according to the lock.
   case answered(HomeAnswer, bolt: HomeBolt)
-  /// The write failed, or its answer can't be trusted, so its outcome is unknown.
+  /// The write failed, so its outcome is unknown.
   case writeFailed
+  /// The lock has refused the write: it does not know this phone's key, or not this offer.
+  case writeRefused
+  /// The answer is the lock's own, and can't be understood.
+  case answerUnreadable
   /// The owner commands: open.
   case unlockAsked
   /// The owner wants this done at the lock, now.
@@ -129,6 +135,8 @@ package enum HomeAnswer: Sendable, Hashable {
   /// The lock can't or may not move its bolt for this phone now, and asking again does not help: its battery, its mode, or the
   /// guest's grant.
   case refused
+  /// The guest's grant is over or revoked. The lock keeps no link of theirs.
+  case turnedAway
 }
 
 /// The bolt's position according to the lock.
@@ -156,6 +164,10 @@ package enum HomeEffect: Sendable, Hashable {
   case answerErrand(ErrandOutcome)
   /// What came of the owner's wish about rooms.
   case answerRoom(RoomOutcome)
+  /// The lock turns this phone away: end the link as soon as everybody who asked is answered, and ask for the next one after this pause.
+  case endLink(pause: Duration)
+  /// Ask for a link at once, and not after the rest of the pause.
+  case requestLink
 }
 
 /// What an owner wants of the lock besides an open door. It is for now: nothing is kept for later, and nothing is stored.
@@ -174,8 +186,10 @@ package enum ErrandOutcome: String, Sendable, Hashable {
   case notLinked
   /// The link was lost before the lock answered.
   case linkLost
-  /// The lock did not answer in time.
+  /// The lock did not answer in time, or refuses this phone.
   case noAnswer
+  /// The lock's answer can't be understood.
+  case unreadable
 }
 
 package enum HomeCommand: Sendable, Hashable {
@@ -213,8 +227,10 @@ package enum WordOutcome: String, Sendable, Hashable {
   case notLinked
   /// The link was lost before the lock answered.
   case linkLost
-  /// The lock did not answer in time.
+  /// The lock did not answer in time, or refuses this phone.
   case noAnswer
+  /// The lock's answer can't be understood, so what became of the command is not known.
+  case unreadable
   /// The lock reports that its bolt did not move.
   case failed
   /// The decision could not be stored, so it was not carried out.

@@ -20,6 +20,9 @@ extension Recorded {
     case lockWritten = "lock.written"
     case lockAnswered = "lock.answered"
     case unlockAsked = "unlock.asked"
+    /// The lock does not know this phone, or its guest's grant is over or revoked: the link ends, and the next one is asked for
+    /// after a pause.
+    case turnedAway = "turned.away"
     case questionAsked = "question.asked"
     case questionAnswered = "question.answered"
     case logTrouble = "log.trouble"
@@ -45,6 +48,7 @@ extension Recorded {
       case .logTrouble: [.text]
       case .statusAnswered, .unlockAnswered, .lockAnswered: [.result, .lockState, .doorState, .operation, .record]
       case .unlockAsked: [.because]
+      case .turnedAway: [.milliseconds]
       case .wordAnswered: [.outcome]
       }
     }

@@ -32,9 +32,11 @@ final class AgentApp: @unchecked Sendable {
   private var offer: [UInt8]?
   /// The offer that the latest command used. It must not be used again.
   private var usedOffer: [UInt8]?
+  /// The offer of the latest refused command. Only a read shows that it is this phone's.
+  private var refusedOffer: [UInt8]?
   private var offers = OfferReader()
-  /// The lock sends this phone's offers in fragments on this link, so what it says to others is not for us.
-  private(set) var hearsOwnOffers = false
+  /// The lock marks this phone's offers on this link, so what it says to others is not for us.
+  var hearsOwnOffers: Bool { offers.hearsOwn }
   private var session: PhoneSession<SwiftCryptography>?
   /// The latest command, sealed.
   private var message: [UInt8] = []
@@ -45,7 +47,11 @@ final class AgentApp: @unchecked Sendable {
   /// The lock's latest answer on this link, and what can be asked after it.
   private(set) var latestAnswer: LockAnswer?
   /// The lock has refused this phone's last command on this link, and answered none since.
-  private(set) var isRefused = false
+  private var isRefused = false
+  /// The same, or it has done so on the link before, and has made no offer on this one.
+  var refusesPhone: Bool { isRefused || (policy.isTurnedAway && latestAnswer == nil) }
+  /// The link ends as soon as everybody who asked is answered.
+  private var isLinkOver = false
   private(set) var latestConversation: Conversation<SwiftCryptography>?
   @MainActor private(set) lazy var desk = QuestionDesk(self, time: time, logger: logger)
   @MainActor private(set) lazy var log = SeenLog(store, logger: logger) { [time] in time.unixSeconds }
@@ -91,18 +97,7 @@ final class AgentApp: @unchecked Sendable {
 
   private func answerWord(_ outcome: WordOutcome) {
     logger.record(Recorded.Agent.wordAnswered, [.outcome: outcome.rawValue])
-    let failure: String? =
-      switch outcome {
-      case .done: nil
-      case .notLinked:
-        "There is no link to the lock: come nearer, and check that Bluetooth is on there and here."
-      case .linkLost: "The link to the lock was lost before it answered; look whether the door is open."
-      case .noAnswer where isRefused: NoAnswer.refusesPhone.reason
-      case .noAnswer: "The lock did not answer; look whether the door is open, and try again."
-      case .failed:
-        latestAnswer?.result.refusal ?? "The lock says that its bolt did not move; try again, or use the key."
-      case .notStored: "The agent's state can't be stored, and nothing is unlocked without that; is the disk full?"
-      }
+    let failure = failure(outcome)
     let waiting = words
     words = []
     for action in waiting {
@@ -114,6 +109,7 @@ final class AgentApp: @unchecked Sendable {
       }
       action.complete(answer: String(decoding: text, as: UTF8.self))
     }
+    endLinkIfOver()
   }
 
   /// The door whose keys came from the setup.
@@ -162,15 +158,7 @@ final class AgentApp: @unchecked Sendable {
 
   private func ask(_ doubt: Doubt) {
     logger.record(Recorded.Agent.unlockAsked, [.because: doubt.rawValue], level: .warning)
-    let reason =
-      switch doubt {
-      case .jammed: "its bolt does not move; push or pull the door a little"
-      case .noApproach: "nothing shows that you came to it"
-      case .noSignal: "the link's signal can't be read"
-      case .somebodyInside: "somebody inside has locked it"
-      case .lockedAtHome: "somebody was at home when it was locked, or you have not left through it"
-      }
-    UserAlert.show("You seem to be at your locked door, but \(reason). To open it: latchkey unlock")
+    show(doubt)
   }
 
   // MARK: Radio
@@ -199,16 +187,33 @@ final class AgentApp: @unchecked Sendable {
     happens(.linkUp)
   }
 
+  /// How long the next link is not to be asked for.
+  var linkDelay: Duration { policy.linkDelay(at: now) }
+
+  private var now: HomeTime { HomeTime(boot: boot, instant: time.now, unixSeconds: time.unixSeconds) }
+
+  /// Later, because the policy may still be handling an event, or a question be about to be answered.
+  func endLinkIfOver() { DispatchQueue.main.async { self.endOverLink() } }
+
+  private func endOverLink() {
+    guard isLinkOver, words.isEmpty, MainActor.assumeIsolated({ desk.isIdle }) else { return }
+    isLinkOver = false
+    guard policy.isTurnedAway, radio?.endLink() == true else { return }
+    linkDown()
+    reports.turnedAway()
+  }
+
   func linkDown() {
     reports.linkDown()
     offer = nil
+    refusedOffer = nil
     offers = OfferReader()
-    hearsOwnOffers = false
     session = nil
     message = []
     command = nil
     latestAnswer = nil
     isRefused = false
+    isLinkOver = false
     latestConversation = nil
     MainActor.assumeIsolated { desk.linkDown() }
     if !hasStarted, !words.isEmpty { answerWord(.notLinked) }
@@ -220,8 +225,8 @@ final class AgentApp: @unchecked Sendable {
     guard value.count == OfferFragments.byteCount else {
       return logger.warning("a notification of \(value.count) bytes is not an offer")
     }
-    guard let offer = offers.take(value, phone: publicKey, using: SwiftCryptography.self) else { return }
-    hearsOwnOffers = true
+    let heard = offers.take(value, phone: publicKey, using: SwiftCryptography.self)
+    guard let offer = heard, offer != refusedOffer else { return }
     hear(offer: offer)
   }
 
@@ -248,14 +253,16 @@ final class AgentApp: @unchecked Sendable {
 
   func signalRead(_ signal: Int?) { happens(.signalRead(signal)) }
 
-  func writeFailed(_ error: any Error) {
+  /// - Parameter isSearching: the device may not be the lock, so that its refusal says nothing.
+  func writeFailed(_ error: any Error, isSearching: Bool = false) {
     logger.warning("the write failed: \(error)")
     isRefused = (error as? CBATTError)?.code == .insufficientAuthorization
     session = nil
     command = nil
+    refusedOffer = isRefused ? usedOffer : nil
     // A lock that refused a write has used up no offer.
     usedOffer = nil
-    happens(.writeFailed)
+    happens(isRefused && !isSearching ? .writeRefused : .writeFailed)
   }
 
   func answerReceived(_ value: [UInt8]) {
@@ -272,7 +279,12 @@ final class AgentApp: @unchecked Sendable {
       tell(answer, to: command)
       reports.answered(answer, to: command.kind, because: policy.state.opening?.because)
       happens(.answered(HomeAnswer(answer), bolt: HomeBolt(answer.lockState)))
-      MainActor.assumeIsolated { desk.lockIsHere() }
+      if isAdmitted { MainActor.assumeIsolated { desk.lockIsHere() } }
+    } catch LockSessionError.malformed {
+      logger.error("the lock's answer is authentic and can't be understood: its firmware is newer, or faulty")
+      session = nil
+      self.command = nil
+      happens(.answerUnreadable)
     } catch {
       // A forged or late answer. The true one may still come.
       logger.warning("an answer was refused: \(error)")
@@ -304,7 +316,7 @@ final class AgentApp: @unchecked Sendable {
   func happens(_ event: HomeEvent) {
     dispatchPrecondition(condition: .onQueue(.main))
     guard hasStarted else { return }
-    let now = HomeTime(boot: boot, instant: time.now, unixSeconds: time.unixSeconds)
+    let now = now
     let wasApproaching = policy.state.approach != nil
     carryOut(policy.handle(event, at: now, using: &random), at: now)
     if !wasApproaching, let approach = policy.state.approach {
@@ -344,6 +356,12 @@ final class AgentApp: @unchecked Sendable {
     case .answerWord(let outcome): answerWord(outcome)
     case .answerErrand(let outcome): MainActor.assumeIsolated { desk.errandEnded(outcome) }
     case .answerRoom(let outcome): MainActor.assumeIsolated { desk.roomEnded(outcome) }
+    case .endLink(let pause):
+      logger.record(
+        Recorded.Agent.turnedAway, [.milliseconds: String(pause.wholeNanoseconds / 1_000_000)], level: .notice)
+      isLinkOver = true
+      endLinkIfOver()
+    case .requestLink: radio?.requestLink()
     }
     return true
   }
@@ -370,7 +388,8 @@ final class AgentApp: @unchecked Sendable {
         logger.record(Recorded.Agent.statusWritten, [.operation: String(operation, radix: 16)], level: .info)
       }
       self.message = message
-      radio.write(message, isConfirmed: false)
+      // A phone that was refused learns at once whether it still is.
+      radio.write(message, isConfirmed: isRefused || policy.isTurnedAway)
     } catch {
       // Later, because the policy is still handling an event.
       DispatchQueue.main.async { self.writeFailed(error) }

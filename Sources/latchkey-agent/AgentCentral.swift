@@ -12,10 +12,14 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   static let restoreIdentifier = "org.latchkey.agent.central"
 
   unowned let app: AgentApp
-  private let logger: Logger
-  private var manager: CBCentralManager?
+  let logger: Logger
+  private(set) var manager: CBCentralManager?
   /// The lock, or the device being tested as the lock.
-  private(set) var peripheral: CBPeripheral?
+  var peripheral: CBPeripheral?
+  /// A request that had to wait was taken back, to ask for the link at once.
+  private var isAskingAnew = false
+  /// This side has ended the link, and its app knows it.
+  private var hasEndedLink = false
   /// The radio was off since the peripheral object was obtained.
   private var isStale = false
   private(set) var known = LockCharacteristics()
@@ -25,13 +29,13 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   /// When it is read although the subscription is new: a lock sends an offer to a new subscriber, if it is told of it.
   private var offerReadDue: Instant?
   private static let offerPatience: Duration = .seconds(1)
-  private var search = LockSearch()
+  var search = LockSearch()
   /// The devices in the search.
-  private var candidates: [UUID: CBPeripheral] = [:]
+  var candidates: [UUID: CBPeripheral] = [:]
   private var offerRetries = SubscriptionRetries()
   private var answerRetries = SubscriptionRetries()
   var bond = BondRequest()
-  private let time: any TimeSource
+  let time: any TimeSource
   private var alarm: (any Alarm)?
 
   init(_ app: AgentApp, restoreIdentifier: String, time: any TimeSource, logger: Logger) {
@@ -107,6 +111,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       // There are no events for links that end with the radio, and some of these states invalidate the peripheral.
       app.linkDown()
       isStale = true
+      (isAskingAnew, hasEndedLink) = (false, false)
       return
     }
     if isStale || peripheral == nil, let identifier = peripheral?.identifier ?? app.knownLock {
@@ -126,8 +131,8 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     switch peripheral.state {
     case .connected: explore(peripheral)
     case .connecting: break  // The system is already connecting.
-    case .disconnected, .disconnecting: central.connect(peripheral, options: nil)
-    @unknown default: central.connect(peripheral, options: nil)
+    case .disconnected, .disconnecting: request(peripheral)
+    @unknown default: request(peripheral)
     }
   }
 
@@ -146,7 +151,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     linkBegan(peripheral)
   }
 
-  private func linkBegan(_ peripheral: CBPeripheral) {
+  func linkBegan(_ peripheral: CBPeripheral) {
     logger.record(Recorded.Agent.didConnect, [.peripheral: peripheral.identifier.uuidString])
     offerRetries.linkBegan()
     answerRetries.linkBegan()
@@ -161,7 +166,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     logger.warning("no connection: \(error.map { "\($0)" } ?? "no reason given")")
     if search.isSearching { return perform(search.lost(peripheral.identifier, at: time.now)) }
     guard central.state == .poweredOn else { return }
-    central.connect(peripheral, options: nil)
+    request(peripheral)
     // The lock has lost its side of the bond. A lock that hides its address comes back under another identifier.
     if (error as? CBError)?.code == .peerRemovedPairingInformation { beginSearch() }
   }
@@ -169,69 +174,55 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   func centralManager(
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
   ) {
-    if peripheral == self.peripheral {
+    let (wasAskingAnew, hasEndedLink) = (isAskingAnew, hasEndedLink)
+    if peripheral == self.peripheral { (isAskingAnew, self.hasEndedLink) = (false, false) }
+    if peripheral == self.peripheral, !wasAskingAnew {
       logger.record(
         Recorded.Agent.didDisconnect,
         [.peripheral: peripheral.identifier.uuidString, .error: error.map { "\($0)" } ?? ""])
-      app.linkDown()
+      if !hasEndedLink { app.linkDown() }
     }
     if search.isSearching { return perform(search.lost(peripheral.identifier, at: time.now)) }
     // A process that is started for a lost link may find the radio off. The lock is requested once it is on.
     guard peripheral == self.peripheral, central.state == .poweredOn else { return }
     // Requested once. From here on the system waits for the lock, for days if necessary, with or without this
     // process.
-    central.connect(peripheral, options: nil)
+    request(peripheral)
   }
 
-  // MARK: The search
-
-  /// Looks for the lock among all devices that offer its service.
-  private func beginSearch() {
-    var kept = candidates.values.map { ($0.identifier, $0.state == .connected) }
-    if let peripheral, candidates[peripheral.identifier] == nil {
-      candidates[peripheral.identifier] = peripheral
-      kept.append((peripheral.identifier, peripheral.state == .connected))
-    }
-    peripheral = nil
-    forgetCharacteristics()
-    perform(search.begin(kept.sorted { $0.0 < $1.0 }, at: time.now))
+  /// Asks for a link; after a pause, if the lock has turned this phone away. The system keeps the pause, too.
+  private func request(_ peripheral: CBPeripheral) {
+    let delay = app.linkDelay / .seconds(1)
+    manager?.connect(peripheral, options: delay > 0 ? [CBConnectPeripheralOptionStartDelayKey: delay] : nil)
   }
 
-  private func perform(_ effects: [LockSearch.Effect]) {
-    defer { setAlarm() }
-    guard let manager, manager.state == .poweredOn else { return }
-    for effect in effects {
-      switch effect {
-      case .scan: manager.scanForPeripherals(withServices: [LockCharacteristics.serviceUUID], options: nil)
-      case .stopScan: manager.stopScan()
-      case .connect(let identifier): candidates[identifier].map { manager.connect($0, options: nil) }
-      case .cancel(let identifier): candidates[identifier].map { manager.cancelPeripheralConnection($0) }
-      case .test(let identifier):
-        guard let candidate = candidates[identifier] else { continue }
-        adopt(candidate)
-        linkBegan(candidate)
-      case .endTest(let identifier):
-        guard peripheral?.identifier == identifier else { continue }
-        logger.warning(
-          "this is not the lock that the keys are for, or it does not say so",
-          metadata: ["peripheral": "\(identifier)"])
-        leave()
-      case .leaveTest(let identifier): if peripheral?.identifier == identifier { leave() }
-      }
-    }
-    // The search does not return to a device that it has forgotten.
-    if candidates.count > 2 * LockSearch.maximumCandidates {
-      candidates = candidates.filter { search.knows($0.key) }
+  /// Ends the link to the lock. Its app takes it as ended from now on.
+  /// - Returns: whether there was one; in a search, the search decides.
+  func endLink() -> Bool {
+    guard !search.isSearching, let manager, manager.state == .poweredOn, let peripheral, peripheral.state == .connected
+    else { return false }
+    hasEndedLink = true
+    manager.cancelPeripheralConnection(peripheral)
+    return true
+  }
+
+  /// Asks for the link now, and not after the rest of a pause.
+  func requestLink() {
+    guard !search.isSearching, let manager, manager.state == .poweredOn, let peripheral else { return }
+    switch peripheral.state {
+    case .connecting:
+      // A request keeps its pause. Its end is told, and then there is another one.
+      guard !hasEndedLink else { return }
+      isAskingAnew = true
+      manager.cancelPeripheralConnection(peripheral)
+    case .disconnected: request(peripheral)
+    // Its end is still to be told.
+    case .disconnecting, .connected: break
+    @unknown default: break
     }
   }
 
-  private func leave() {
-    peripheral = nil
-    forgetCharacteristics()
-    app.linkDown()
-  }
-
-  private func setAlarm() {
+  func setAlarm() {
     let due = [search.nextDeadline, offerRetries.due, answerRetries.due, offerReadDue].compactMap(\.self).min()
     alarm?.set(due)
   }
@@ -251,7 +242,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     peripheral.setNotifyValue(true, for: characteristic)
   }
 
-  private func adopt(_ peripheral: CBPeripheral) {
+  func adopt(_ peripheral: CBPeripheral) {
     self.peripheral = peripheral
     peripheral.delegate = self
     forgetCharacteristics()
@@ -278,7 +269,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     peripheral.discoverServices([LockCharacteristics.serviceUUID, LockCharacteristics.informationUUID])
   }
 
-  private func forgetCharacteristics() {
+  func forgetCharacteristics() {
     known = LockCharacteristics()
     bond = BondRequest()
     wantsReplies = false
@@ -368,7 +359,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       if Array(value) != LockService.offerHint {
         forgetWantedOffer()
         app.offerReceived(Array(value))
-      } else if !app.hearsOwnOffers {
+      } else if !app.hearsOwnOffers || app.refusesPhone {
         readOffer()
       }
     case LockCharacteristics.answerUUID:
@@ -381,16 +372,11 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     }
   }
 
-  private func endSearch(with lock: CBPeripheral) {
-    perform(search.end(with: lock.identifier))
-    candidates = [:]
-  }
-
   func peripheral(_ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic, error: (any Error)?) {
     guard peripheral == self.peripheral, let error else { return }
     if characteristic.uuid == LockCharacteristics.requestUUID { return app.requestFailed() }
     guard characteristic.uuid == LockCharacteristics.commandUUID else { return }
-    app.writeFailed(error)
+    app.writeFailed(error, isSearching: search.isSearching)
     if search.isSearching { perform(search.refused(peripheral.identifier, at: time.now)) }
   }
 

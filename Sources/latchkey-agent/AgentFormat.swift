@@ -104,6 +104,8 @@ extension AgentFormat {
     var doorSignal: Int8?
     /// Missing: no room was measured.
     var roomSignal: Int8?
+    /// Missing: the lock has not turned this phone away.
+    var refusal: Refusal?
 
     enum CodingKeys: String, CodingKey {
       case isLinked = "isLinked"
@@ -118,6 +120,7 @@ extension AgentFormat {
       case hasStayed = "hasStayed"
       case doorSignal = "doorSignal"
       case roomSignal = "roomSignal"
+      case refusal = "refusal"
     }
 
     init(_ state: HomeState) {
@@ -133,6 +136,7 @@ extension AgentFormat {
       hasStayed = state.hasStayed
       doorSignal = state.doorSignal.map { Int8(clamping: $0) }
       roomSignal = state.roomSignal.map { Int8(clamping: $0) }
+      refusal = state.refusal.map { Refusal($0) }
     }
 
     var state: HomeState {
@@ -150,6 +154,7 @@ extension AgentFormat {
         state.hasStayed = hasStayed
         state.doorSignal = doorSignal.map(Int.init)
         state.roomSignal = roomSignal.map(Int.init)
+        state.refusal = try refusal?.refusal
         return state
       }
     }
@@ -207,6 +212,27 @@ extension AgentFormat {
         HomeState.Approach(
           since: try since.time, signal: Int(signal), hasRisen: hasRisen, firstSince: try firstSince?.time)
       }
+    }
+  }
+
+  private struct Refusal: Codable {
+    /// Of links in a row.
+    var count: UInt16
+    /// When the next link is asked for.
+    var retry: Time
+
+    enum CodingKeys: String, CodingKey {
+      case count = "count"
+      case retry = "retry"
+    }
+
+    init(_ refusal: HomeState.Refusal) {
+      count = UInt16(clamping: refusal.count)
+      retry = Time(refusal.retry)
+    }
+
+    var refusal: HomeState.Refusal {
+      get throws { HomeState.Refusal(count: Int(count), retry: try retry.time) }
     }
   }
 

@@ -15,6 +15,9 @@ struct DoorReports {
 
   mutating func linkDown() { tell("out of reach") }
 
+  /// The lock may be within reach, and refuses this phone.
+  func turnedAway() { tell("refuses this phone") }
+
   /// - Parameters:
   ///   - command: what the lock was asked.
   ///   - because: why the door was to be opened, if it was.

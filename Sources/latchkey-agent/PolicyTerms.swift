@@ -13,7 +13,8 @@ extension HomeAnswer {
     case .failed, .doorOpen, .busy: self = .failed
     case .lockedAtHome: self = .lockedAtHome
     case .somebodyInside: self = .somebodyInside
-    case .insufficientBattery, .restricted, .outsideSchedule, .expired, .revoked, .usedUp, .clockUnknown, .notPermitted,
+    case .expired, .revoked: self = .turnedAway
+    case .insufficientBattery, .restricted, .outsideSchedule, .usedUp, .clockUnknown, .notPermitted,
       .tooManyGrants, .tooManyGuests, .unrecognised:
       self = .refused
     }

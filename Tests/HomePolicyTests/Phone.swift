@@ -22,6 +22,10 @@ struct Phone {
   var wordOutcomes: [WordOutcome] = []
   var errandOutcomes: [ErrandOutcome] = []
   var roomOutcomes: [RoomOutcome] = []
+  /// After which pause the next link was to be asked for, each time that the lock turned the phone away.
+  var ends: [Duration] = []
+  /// How often a link was asked for before that.
+  var linkRequests = 0
 
   var unlocks: [UInt64] { writes.filter { $0.command != .status }.map(\.operation) }
 
@@ -64,6 +68,8 @@ struct Phone {
       case .readOffer, .stopAsking: break
       case .answerErrand(let outcome): errandOutcomes.append(outcome)
       case .answerRoom(let outcome): roomOutcomes.append(outcome)
+      case .endLink(let pause): ends.append(pause)
+      case .requestLink: linkRequests += 1
       }
     }
     return effects

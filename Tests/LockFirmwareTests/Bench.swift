@@ -75,6 +75,7 @@ struct Bench {
   }
 
   mutating func happens(_ event: LockEvent) {
+    if case .linkUp(let central) = event { readers[central.low] = nil }
     perform(firmware.handle(event, at: time))
     if storesAtOnce { store() }
   }
@@ -117,6 +118,7 @@ struct Bench {
 
   /// Like a phone: an offer comes whole, in fragments, or must be read; and more than once.
   private mutating func hear(_ values: [[UInt8]], _ central: CentralIdentifier) {
+    var isForAnother = false
     for value in values {
       notified.append((central, value))
       let key = Int(exactly: central.low).flatMap { keys.indices.contains($0 - 1) ? keys[$0 - 1] : nil }
@@ -126,10 +128,13 @@ struct Bench {
         : readers[central.low, default: OfferReader()].take(
           value, phone: key.map { Array($0.publicKey.rawRepresentation) } ?? [], using: SwiftCryptography.self)
       if value == LockService.offerHint { perform(firmware.handle(.offerRead(central), at: time)) }
+      isForAnother = offer == nil && value.count == OfferFragments.byteCount
       guard let offer, offer != latestOffers[central.low] else { continue }
       latestOffers[central.low] = offer
       offers[central.low] = offer
     }
+    // A phone whose key the lock does not expect here finds no mark of its own, and reads.
+    if isForAnother { perform(firmware.handle(.offerRead(central), at: time)) }
   }
 
   /// What a log on a disk would read.

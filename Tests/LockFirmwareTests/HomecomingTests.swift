@@ -57,7 +57,7 @@ struct Household {
         guard isLinked, let message, !isLost() else { break }
         bench.happens(.commandWritten(Bench.alice, message))
       case .ask: questions += 1
-      case .stopAsking, .answerWord, .answerErrand, .answerRoom: break
+      case .stopAsking, .answerWord, .answerErrand, .answerRoom, .endLink, .requestLink: break
       }
     }
   }

@@ -25,9 +25,14 @@ import TimeTypes
     bench.pass(0.5)
     #expect(values(bench).count == 8, "the bolt turns, and nothing is offered")
     bench.finishTurn()
-    #expect(values(bench).dropFirst(8).map(\.count) == [32], "the link carries the next one whole")
+    #expect(values(bench).dropFirst(8).map(\.count) == [18, 18], "others may hear it")
     bench.pass(60)
-    #expect(values(bench).count == 9)
+    #expect(values(bench).count == 10)
+
+    var board = try Bench { $0.notifiesOneAlone = true }
+    board.happens(.linkUp(Bench.alice))
+    try board.command(.status, 0)
+    #expect(values(board).map(\.count) == [18, 18, 32], "the link carries the next one whole")
 
     var refused = try Bench()
     refused.happens(.linkUp(Bench.alice))
@@ -267,7 +272,7 @@ private struct Visit {
         captured.append(message)
         send(.command(message, isConfirmed: isConfirmed), isSafe: isConfirmed)
       case .answerWord(let outcome): outcomes.append(outcome)
-      case .store, .ask, .stopAsking, .answerErrand, .answerRoom: break
+      case .store, .ask, .stopAsking, .answerErrand, .answerRoom, .endLink, .requestLink: break
       }
     }
   }

@@ -44,6 +44,8 @@ package struct OfferReader: Sendable {
 
   /// Of the latest offers, the oldest first.
   private var parts: [Part] = []
+  /// The lock has marked an offer for this phone. From then on it knows the phone, and what has no mark is for somebody else.
+  package private(set) var hearsOwn = false
 
   package init() {}
 
@@ -62,10 +64,11 @@ package struct OfferReader: Sendable {
     if isSecond { part.second = half } else { part.first = half }
     let offer = part.first + part.second
     if offer.count == LockService.offerByteCount {
-      let isOwn =
-        OfferFragments.mark(of: offer, for: [], using: cryptography) == mark
-        || OfferFragments.mark(of: offer, for: phone, using: cryptography) == mark
-      if isOwn { return offer }
+      if OfferFragments.mark(of: offer, for: phone, using: cryptography) == mark {
+        hearsOwn = true
+        return offer
+      }
+      if OfferFragments.mark(of: offer, for: [], using: cryptography) == mark { return hearsOwn ? nil : offer }
       // Halves of two offers that have the same mark by chance, or an offer for another phone: the newer half stays.
       part = Part(mark: mark)
       if isSecond { part.second = half } else { part.first = half }

@@ -174,6 +174,9 @@ package struct Narrator: Sendable {
     case .unlockAnswered: return entry.deed(.system, "the lock answers the agent: \(Self.result(entry[.result]))")
     case .unlockAsked:
       return entry.deed(.door, "the agent does not open, and asks its owner: \(Self.doubt(entry[.because]))")
+    case .turnedAway:
+      let pause = entry[.milliseconds].flatMap(Int.init).map { " for \($0 / 60_000) min" } ?? ""
+      return entry.deed(.system, "the lock turns the phone away, and the agent asks for no link\(pause)")
     case .lockWritten: return entry.deed(.system, "the agent asks the lock to lock, because its owner said so")
     case .lockAnswered: return entry.deed(.system, "the lock answers the agent: \(Self.result(entry[.result]))")
     case .enrolled: return entry.deed(.system, "the agent is enrolled at the lock, and has its keys")
@@ -225,7 +228,8 @@ package struct Narrator: Sendable {
     case "done": "the door is open"
     case "notLinked": "there is no connection to the lock"
     case "linkLost": "the connection to the lock was lost before its answer"
-    case "noAnswer": "the lock did not answer"
+    case "noAnswer": "the lock did not answer, or refuses this phone"
+    case "unreadable": "the lock's answer can't be understood"
     case "failed": "the lock could not do it"
     case "notStored": "it could not be stored, so it was not carried out"
     case let other?: other

@@ -22,9 +22,14 @@ struct NoAnswer: Error {
   static let refused = NoAnswer("The lock refused what was asked; try again.")
   /// A refusal says no more than that.
   static let refusesPhone = NoAnswer(
-    "The lock refuses this phone: it was reset, or the phone was revoked, or the phone has to wait after wrong commands. Try again "
-      + "in some minutes; then enrol the phone again with `latchkey enroll`, or have it invited again.")
+    "The lock refuses this phone: the lock was reset, or the phone was revoked, its invitation is over, or it has to wait after wrong "
+      + "commands. Try again in some minutes; then enrol the phone again with `latchkey enroll`, or have it invited again."
+  )
   static let olderLock = NoAnswer("This lock has an older firmware, which does not answer that.")
+  /// The lock's answer to a command.
+  static let unreadableAnswer = NoAnswer(
+    "The lock's answer can't be understood: its firmware is newer than this phone's agent, or faulty. Look at the door; then update "
+      + "latchkey-agent.")
   static let unreadable = NoAnswer("The lock's reply can't be read: it has a newer firmware.")
 
   /// Whether the lock was out of reach, so that it is worth trying when it is there.
@@ -72,6 +77,9 @@ struct NoAnswer: Error {
     if waiting.count == 1 { radioIsReady() }
   }
 
+  /// Nobody waits for an answer, and nothing is being delivered.
+  var isIdle: Bool { waiting.isEmpty && !isDelivering }
+
   /// A process that was started for a question first waits for its radio.
   func radioIsReady() {
     guard app.hasStarted, !isDelivering, let action = waiting.first else { return }
@@ -88,6 +96,7 @@ struct NoAnswer: Error {
       conversation = nil
       waiting.removeFirst()
       radioIsReady()
+      app.endLinkIfOver()
     }
   }
 
@@ -106,6 +115,7 @@ struct NoAnswer: Error {
       conversation = nil
       isDelivering = false
       radioIsReady()
+      app.endLinkIfOver()
     }
   }
 
@@ -178,7 +188,8 @@ struct NoAnswer: Error {
       return answer
     case .notLinked: throw NoAnswer.notLinked
     case .linkLost: throw NoAnswer.linkLost
-    case .noAnswer: throw app.isRefused ? NoAnswer.refusesPhone : NoAnswer.silent
+    case .noAnswer: throw app.refusesPhone ? NoAnswer.refusesPhone : NoAnswer.silent
+    case .unreadable: throw NoAnswer.unreadableAnswer
     }
   }
 

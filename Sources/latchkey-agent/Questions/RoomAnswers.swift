@@ -17,6 +17,7 @@ extension QuestionDesk {
     switch outcome {
     case .measured(let level): signal = level
     case .forgotten, nil: break
+    case .notLinked where app.refusesPhone, .linkLost where app.refusesPhone: throw NoAnswer.refusesPhone
     case .notLinked:
       throw NoAnswer(
         "There is no link to the lock here, so nothing can be measured. If this room is out of the lock's range, a phone that is carried "

@@ -73,7 +73,7 @@ extension LockFirmware {
     linkDown(central)
     guard makeRoomForLink(central) else { return }
     links.append(emptyLink(central, isSubscribed: true))
-    offer(links.count - 1)
+    firstOffer(links.count - 1)
   }
 
   /// The last run knew which phone was behind this link, and this run does not. If the link is lost before the phone
@@ -109,7 +109,10 @@ extension LockFirmware {
       return
     }
     if links[position].offered == nil || now - links[position].offeredAt > configuration.offerLifetimeMilliseconds / 2 {
+      // What is due to be notified still is: a phone that waits on its way is woken by it.
+      let due = links[position].nextOffer
       makeOffer(position)
+      links[position].nextOffer = due
     }
     effects.append(.answerRead(central, links[position].offered?.offer))
   }

@@ -94,7 +94,24 @@ extension LockFirmware {
     }
   }
 
-  /// Who else hears what is notified.
+  /// The phone behind this link, if the lock knows whose offers it marks: one that has proven its key from this address.
+  private func knownPhone(_ index: Int) -> [UInt8]? {
+    let central = links[index].central
+    return links[index].phone
+      ?? (failures.trusted + failures.turnedAway).first { $0.central == central }?.phone
+  }
+
+  /// When a link's first offer is due: at once, unless others may be on their way to be counted, who would take it for theirs.
+  mutating func firstOffer(_ index: Int) {
+    let delay = configuration.firstOfferDelayMilliseconds
+    guard delay > 0, !configuration.notifiesOneAlone, isAlone(index), knownPhone(index) == nil else {
+      return offer(index)
+    }
+    links[index].nextOffer = now + delay
+  }
+
+  /// Whether nobody else hears what is notified, as far as the lock knows. A radio that can't notify one alone does not tell of
+  /// everybody who listens.
   private func isAlone(_ index: Int) -> Bool {
     configuration.notifiesOneAlone || links.count(where: { $0.isSubscribed }) == 1
   }
@@ -102,15 +119,16 @@ extension LockFirmware {
   /// The values that carry an offer, or `nil` if the phone must read it, because others would hear it and the lock can't
   /// tell whose it is.
   private func values(of offer: [UInt8], for index: Int) -> [[UInt8]]? {
-    if isAlone(index) {
+    if configuration.notifiesOneAlone {
       // A link over which an answer has gone carries the whole.
       return links[index].phone != nil ? [offer] : OfferFragments.cut(offer, using: Cryptography.self)
     }
-    let known = failures.trusted.first { $0.central == links[index].central }?.phone
-    return (links[index].phone ?? known).map { OfferFragments.cut(offer, for: $0, using: Cryptography.self) }
+    // Marked for its phone even where it seems to be alone, because another may listen that the lock was not told of.
+    if let phone = knownPhone(index) { return OfferFragments.cut(offer, for: phone, using: Cryptography.self) }
+    return isAlone(index) ? OfferFragments.cut(offer, using: Cryptography.self) : nil
   }
 
-  /// The last time in the form that phones of earlier versions know: whole, or, if others hear it, to be read.
+  /// The last time in the form that phones of earlier versions know: whole, or, if others may hear it, to be read.
   private mutating func resend(_ index: Int) {
     let isLast = links[index].resending.isLast
     links[index].resending.hasSent(at: now)
@@ -118,7 +136,8 @@ extension LockFirmware {
     if !isLast, let values = values(of: session.offer, for: index) {
       effects.append(.sendOffer(links[index].central, values))
     } else {
-      effects.append(.sendOffer(links[index].central, [isAlone(index) ? session.offer : LockService.offerHint]))
+      let isForAll = configuration.notifiesOneAlone || (isAlone(index) && knownPhone(index) == nil)
+      effects.append(.sendOffer(links[index].central, [isForAll ? session.offer : LockService.offerHint]))
     }
   }
 

@@ -86,6 +86,9 @@ package struct LockConfiguration: Sendable {
   package var offerRepeatMilliseconds: Int64 = 10_000
   /// How many times that happens on one link: for a quarter of an hour, as long as a phone's approach may take.
   package var offerRepeatCount = 90
+  /// How long a phone that the lock does not know waits for its first offer, if it seems to be the only one: where the radio
+  /// does not tell who subscribes, several are reported one after the other.
+  package var firstOfferDelayMilliseconds: Int64 = 0
   /// Whether the radio notifies one central alone. bluetoothd notifies every subscriber.
   package var notifiesOneAlone = false
   /// The longest time for a turn of the bolt. After that the bolt counts as jammed.

@@ -108,6 +108,8 @@ import Timekeeping
       configuration.ajarDelayMilliseconds = ajarDelay > 0 ? Int64(ajarDelay * 1000) : nil
       configuration.locksOnAnyDeparture = lockWhenAnyLeaves
       configuration.boot = try Self.boot()
+      // latchkeyd tells of all who may have subscribed in one moment.
+      configuration.firstOfferDelayMilliseconds = 20
       let mechanism: any LockMechanism =
         if let driver {
           DriverMechanism(try DriverCommand(driver), logger: logger)

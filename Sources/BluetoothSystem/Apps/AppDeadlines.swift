@@ -1,0 +1,59 @@
+import AppLink
+import TimeTypes
+
+/// When an app is woken, and when time alone does something to it.
+extension App {
+  /// Why a suspended app is woken: a user's action, whatever its modes, or an event that its modes let it handle.
+  func wakeReason(at now: Instant, _ process: AppProcess) -> WakeReason? {
+    if actions.hasUntold { return .event(.actionRequested) }
+    guard process.wakeNotBefore <= now else { return nil }
+    return queue.first { $0.body.wakes && mayWorkInBackground($0.manager.role) }.map { .event($0.body.kind) }
+  }
+
+  /// Why the app is to be woken now.
+  func wakeReason(at now: Instant) -> WakeReason? {
+    guard case .suspended(let process) = life, process.endReason == nil else { return nil }
+    return wakeReason(at: now, process)
+  }
+
+  /// What time alone does to an app.
+  enum Rest: Sendable, Hashable {
+    case launchUnanswered
+    /// The process neither receives nor sends anything.
+    case unresponsive(because: String)
+    case suspended(overran: Bool)
+    /// The app overran its wake budget once too often.
+    case overranForGood
+  }
+
+  func isBusy(_ process: AppProcess, _ hasOpenWork: Bool) -> Bool {
+    process.unhandledEvents > 0 || process.link == nil || !actions.isEmpty || hasOpenWork
+  }
+
+  func restTime(
+    _ process: AppProcess, _ stay: AppLife.Stay, _ configuration: BluetoothSystem.Configuration, isBusy: Bool
+  ) -> Instant {
+    // Whatever the app says, is told or has begun: none of it keeps the app awake (F1).
+    guard hasBackgroundMode else { return stay.since + configuration.leaveGrace }
+    guard isBusy else { return min(stay.lastActivity + configuration.idleGrace, stay.budgetEnds) }
+    return process.work.exhausted(budget: wakeBudget(configuration)).map { min($0, stay.budgetEnds) }
+      ?? stay.budgetEnds
+  }
+
+  /// The next time at which something about the app is due.
+  func deadline(after now: Instant, _ configuration: BluetoothSystem.Configuration, hasOpenWork: Bool) -> Instant? {
+    switch life {
+    case .notRunning: return startReason != nil && backOff.notBefore > now ? backOff.notBefore : nil
+    case _ where isEnding: return nil
+    case .launching: return launchedAt + configuration.launchBudget
+    case .foreground(let process):
+      guard case .lost(let since) = process.contact else { return nil }
+      return since + configuration.launchBudget
+    case .background(let process, let stay):
+      return restTime(process, stay, configuration, isBusy: isBusy(process, hasOpenWork))
+    case .suspended(let process):
+      let isThrottled = process.wakeNotBefore > now && wakeReason(at: process.wakeNotBefore, process) != nil
+      return isThrottled ? process.wakeNotBefore : nil
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import TimeTypes
+
+/// What begins and ends with a link, and with the process that knows of it.
+extension HomePolicy {
+  mutating func start(isLinked: Bool, at time: HomeTime) {
+    switch (state.isLinked, isLinked) {
+    case (true, true):
+      // The same link, but another process: what the previous process wrote before it ended may be unanswered.
+      expectOffer(at: time)
+      owesPresence = true
+      readingsLeft = configuration.signalReadings
+      isKnown = state.isBeginning == nil && state.approach == nil
+      resumeBeginning(at: time)
+    case (false, true):
+      // How long the link has been up is unknown until the system reports that it has come up.
+      linkUp(at: time)
+      isLinkUnannounced = true
+      endBeginning()
+    case (true, false):
+      // The link was lost while no process was running. The time is unknown: now at the latest, or the beginning of
+      // this boot if the link was up in an earlier boot.
+      linkDown(at: state.lastHeard?.boot == time.boot ? time : HomeTime.start(ofBootAt: time))
+    case (false, false): break
+    }
+  }
+
+  /// The previous process ended just after the link had come up, so how it came up can still be measured.
+  private mutating func resumeBeginning(at time: HomeTime) {
+    guard state.isBeginning == true else { return }
+    if let heard = state.lastHeard, time.duration(since: heard) <= configuration.signalLifetime {
+      watch.begin(isNew: true, goesOn: true)
+    } else {
+      endBeginning()
+      isDoubtful = state.approach == nil
+    }
+  }
+
+  mutating func linkUp(at time: HomeTime) {
+    if state.isLinked {
+      guard isLinkUnannounced else { return }
+      isLinkUnannounced = false
+    } else {
+      state.isLinked = true
+      linkIsBack(at: time)
+      keepOrDropApproach(at: time)
+      readingsLeft = configuration.signalReadings
+      owesPresence = true
+      spareOfferUntil = nil
+      interruptions = 0
+      isLockedOut = false
+      isKnown = false
+      isRefused = false
+      refusals = 0
+      expectOffer(at: time)
+    }
+    isDoubtful = (state.linkLost != nil || isTurnedAway) && state.approach == nil
+    // If a link was lost before it was clear how it came up, the next one is still the same beginning.
+    let isNewBeginning = state.linkLost.map { time.duration(since: $0) >= configuration.awayDuration } ?? false
+    watch.begin(isNew: isNewBeginning, goesOn: state.isBeginning == true)
+    if watch.isUndecided { state.isBeginning = true }
+    state.lastHeard = time
+    store()
+  }
+
+  mutating func linkDown(at time: HomeTime) {
+    guard state.isLinked else { return }
+    if isLooking { endLooking(at: time) }
+    state.isLinked = false
+    state.lastHeard = time
+    // What this phone ended by itself was not lost.
+    state.linkLost = isLinkOver ? nil : time
+    noteLinkEnd(at: time)
+    commandIsLost()
+    offeredAt = nil
+    offerDue = nil
+    isOfferAsked = false
+    signalDue = nil
+    repeatDue = nil
+    isReadingSignal = false
+    isLinkUnannounced = false
+    isDoubtful = false
+    isLockedOut = false
+    perhapsComingSince = nil
+    stopAsking()
+    concludeWord(.linkLost)
+    concludeErrand(.linkLost)
+    concludeRoom(.linkLost)
+    store()
+  }
+
+  mutating func endBeginning() {
+    watch.forgetBeginning()
+    guard state.isBeginning != nil else { return }
+    state.isBeginning = nil
+    store()
+  }
+}

@@ -1,0 +1,58 @@
+import CoreBluetooth
+import Foundation
+import JournalEvents
+import Logging
+
+/// A search for the lock among several devices, carried out.
+extension AgentCentral {
+  /// Looks for the lock among all devices that offer its service.
+  func beginSearch() {
+    var kept = candidates.values.map { ($0.identifier, $0.state == .connected) }
+    if let peripheral, candidates[peripheral.identifier] == nil {
+      candidates[peripheral.identifier] = peripheral
+      kept.append((peripheral.identifier, peripheral.state == .connected))
+    }
+    peripheral = nil
+    forgetCharacteristics()
+    perform(search.begin(kept.sorted { $0.0 < $1.0 }, at: time.now))
+  }
+
+  func perform(_ effects: [LockSearch.Effect]) {
+    defer { setAlarm() }
+    guard let manager, manager.state == .poweredOn else { return }
+    for effect in effects {
+      switch effect {
+      case .scan: manager.scanForPeripherals(withServices: [LockCharacteristics.serviceUUID], options: nil)
+      case .stopScan: manager.stopScan()
+      case .connect(let identifier): candidates[identifier].map { manager.connect($0, options: nil) }
+      case .cancel(let identifier): candidates[identifier].map { manager.cancelPeripheralConnection($0) }
+      case .test(let identifier):
+        guard let candidate = candidates[identifier] else { continue }
+        adopt(candidate)
+        linkBegan(candidate)
+      case .endTest(let identifier):
+        guard peripheral?.identifier == identifier else { continue }
+        logger.warning(
+          "this is not the lock that the keys are for, or it does not say so",
+          metadata: ["peripheral": "\(identifier)"])
+        leave()
+      case .leaveTest(let identifier): if peripheral?.identifier == identifier { leave() }
+      }
+    }
+    // The search does not return to a device that it has forgotten.
+    if candidates.count > 2 * LockSearch.maximumCandidates {
+      candidates = candidates.filter { search.knows($0.key) }
+    }
+  }
+
+  private func leave() {
+    peripheral = nil
+    forgetCharacteristics()
+    app.linkDown()
+  }
+
+  func endSearch(with lock: CBPeripheral) {
+    perform(search.end(with: lock.identifier))
+    candidates = [:]
+  }
+}

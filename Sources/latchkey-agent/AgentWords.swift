@@ -1,0 +1,34 @@
+import CoreBluetooth
+import HomePolicy
+import LockProtocol
+
+/// What the agent says to the person whose phone this is.
+extension AgentApp {
+  /// Why a person's command was not carried out; `nil` if it was.
+  func failure(_ outcome: WordOutcome) -> String? {
+    switch outcome {
+    case .done: nil
+    case .notLinked: NoAnswer.notLinked.reason
+    case .linkLost: "The link to the lock was lost before it answered; look whether the door is open."
+    case .noAnswer where refusesPhone: NoAnswer.refusesPhone.reason
+    case .noAnswer: "The lock did not answer; look whether the door is open, and try again."
+    case .unreadable: NoAnswer.unreadableAnswer.reason
+    case .failed:
+      latestAnswer?.result.refusal ?? "The lock says that its bolt did not move; try again, or use the key."
+    case .notStored: "The agent's state can't be stored, and nothing is unlocked without that; is the disk full?"
+    }
+  }
+
+  /// Asks the owner of a phone at the door.
+  func show(_ doubt: Doubt) {
+    let reason =
+      switch doubt {
+      case .jammed: "its bolt does not move; push or pull the door a little"
+      case .noApproach: "nothing shows that you came to it"
+      case .noSignal: "the link's signal can't be read"
+      case .somebodyInside: "somebody inside has locked it"
+      case .lockedAtHome: "somebody was at home when it was locked, or you have not left through it"
+      }
+    UserAlert.show("You seem to be at your locked door, but \(reason). To open it: latchkey unlock")
+  }
+}

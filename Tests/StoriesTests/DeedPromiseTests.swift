@@ -1,0 +1,177 @@
+import Foundation
+import Journal
+import JournalEvents
+import StoryTesting
+import Testing
+
+@testable import Stories
+@testable import Worlds
+
+/// Promises about what a person, the story or a lock did.
+extension PromiseTests {
+  @Test("A3: an end caused by the story is not a crash: killed, reclaimed, quit, rebooted, hung until it overran")
+  func explained() throws {
+    func told(_ mark: Recorded.Story, _ how: String, app: [JournalField: String] = StoryJournal.agent) throws
+      -> Judgement
+    {
+      let story = Self.suspended
+        .inserting(Recorded.Daemon.appEnded, app.and([.how: how]), before: Recorded.Story.ownerReturned)
+        .inserting(mark, app, before: Recorded.Daemon.appEnded)
+      return try judge("nothing-crashed", evidence(story)).judgement
+    }
+    #expect(try told(.appKilled, "signal 9") == .kept)
+    #expect(try told(.appKilled, "gone") == .kept)
+    #expect(try told(.appReclaimed, "reclaimed") == .kept)
+    #expect(try told(.appQuit, "quit") == .kept)
+    #expect(try told(.machineDown, "signal 15") == .kept)
+    #expect(try told(.appHung, "overran its wake budget") == .kept)
+    #expect(try told(.appHung, "signal 11") == .broken)
+    #expect(try told(.fault, "signal 9") == .broken)
+    // Another app's fault explains nothing.
+    let story = Self.suspended
+      .inserting(Recorded.Daemon.appEnded, Self.crash(StoryJournal.lock), before: Recorded.Story.ownerReturned)
+      .inserting(Recorded.Story.appKilled, StoryJournal.agent, before: Recorded.Daemon.appEnded)
+    #expect(try judge("nothing-crashed", evidence(story)).judgement == .broken)
+  }
+
+  @Test("L5: a refusal counts as logged if the answer names a record that is newer than all before it")
+  func refusalsLogged() throws {
+    let refused = Self.dead.with(Recorded.Agent.unlockAnswered, .result, "revoked")
+      .with(Recorded.Agent.unlockAnswered, .record, "99")
+    #expect(try judge("refusals-logged", evidence(refused)).kept)
+    // The same answer again is of the same record.
+    #expect(try judge("refusals-logged", evidence(refused.twice(Recorded.Agent.unlockAnswered))).kept)
+    let jammed = Self.dead.with(Recorded.Agent.unlockAnswered, .result, "jammed")
+    #expect(try judge("refusals-logged", evidence(jammed)).judgement == .notJudged)
+  }
+
+  @Test("L4: a door may open for certain phones only, and for none whose write nobody recorded")
+  func openedOnlyFor() {
+    func judge(_ phones: [String], _ entries: [JournalEntry]) -> Judgement {
+      Expectation(kind: .openedOnlyFor, app: nil, machines: phones).promise.judge(evidence(entries), scope: "test")
+        .judgement
+    }
+    #expect(judge(["phone"], Self.dead) == .kept)
+    #expect(judge([], Self.dead) == .broken)
+    #expect(judge(["other"], Self.dead) == .broken)
+    #expect(judge(["phone"], Self.dead.without(Recorded.Agent.unlockWritten)) == .broken)
+    #expect(judge([], Self.dead.without(Recorded.Lock.boltMoved)) == .kept)
+    #expect(judge([], Self.dead.filter { $0.process != Recorded.lock }) == .notJudged)
+  }
+
+  @Test("A1: a command that was refused opens nothing later")
+  func refusedWord() throws {
+    let opening = Self.dead.filter {
+      $0.is(Recorded.Agent.unlockWritten) || $0.is(Recorded.Lock.commandAccepted) || $0.is(Recorded.Lock.boltMoved)
+    }.suffix(3)
+      .map { $0 }.with(Recorded.Agent.unlockWritten, .because, "word")
+    let asked = StoryJournal.jumped.afterwards(opening)
+    let said = asked.inserting(Recorded.Story.userUnlocked, StoryJournal.agent, before: Recorded.Agent.unlockWritten)
+    let refused = said.inserting(
+      Recorded.Story.userAnswered, [.about: "unlock", .outcome: "refused"], before: Recorded.Agent.unlockWritten)
+    #expect(try judge("opened-only-on-arrival", evidence(said)).kept)
+    #expect(try judge("opened-only-on-arrival", evidence(refused)).judgement == .broken)
+  }
+
+  @Test("A1: a phone opens on its owner's word, once for each time it was given, and not on its agent's alone")
+  func word() throws {
+    let opening = Self.dead.filter {
+      $0.is(Recorded.Agent.unlockWritten) || $0.is(Recorded.Lock.commandAccepted) || $0.is(Recorded.Lock.boltMoved)
+    }.suffix(3)
+      .map { $0 }.with(Recorded.Agent.unlockWritten, .because, "word")
+    let asked = StoryJournal.jumped.afterwards(opening)
+    #expect(try judge("opened-only-on-arrival", evidence(asked)).judgement == .broken)
+    let said = asked.inserting(Recorded.Story.userUnlocked, StoryJournal.agent, before: Recorded.Agent.unlockWritten)
+    #expect(try judge("opened-only-on-arrival", evidence(said)).kept)
+    #expect(try judge("opened-only-on-arrival", evidence(said.afterwards(opening))).judgement == .broken)
+  }
+
+  @Test("A13: a command on its way to a lock that restarted is not a refusal; without a restart it is one")
+  func earlierRun() throws {
+    let refused = StoryJournal.suspended.inserting(
+      Recorded.Lock.commandRefused, [.reason: "earlierRun"], before: Recorded.Lock.commandAccepted, last: true)
+    #expect(try judge("nothing-refused", evidence(refused)).judgement == .broken)
+    let restarted = refused.inserting(Recorded.Lock.started, before: Recorded.Lock.commandRefused, last: true)
+    let result = try judge("nothing-refused", evidence(restarted))
+    #expect(result.judgement == .kept)
+    #expect(result.reason.contains("was on its way"))
+    #expect(
+      try judge(
+        "nothing-refused", evidence(restarted.with(Recorded.Lock.commandRefused, .reason, "authenticationFailed"))
+      )
+      .judgement == .broken)
+  }
+
+  @Test("A12: an arrival is one movement of the bolt, by as many operations as it takes")
+  func operations() throws {
+    // The power failed during the turn: the lock says that the first command failed, and the policy writes another.
+    var story = Self.dead
+    let write = try #require(story.firstIndex { $0.is(Recorded.Agent.unlockWritten) })
+    let isPart =
+      [
+        { $0.is(Recorded.Agent.unlockWritten) }, { $0.is(Recorded.Lock.commandAccepted) },
+        { $0.is(Recorded.Agent.unlockAnswered) },
+      ] as [(JournalEntry) -> Bool]
+    for (index, isThis) in isPart.enumerated() {
+      var entry = try #require(story.last(where: isThis))
+      entry[.operation] = "first"
+      if entry.is(Recorded.Agent.unlockAnswered) { entry[.result] = "failed" }
+      story.insert(entry, at: index == 0 ? write : write + 1)
+    }
+    #expect(try judge("opened-once", evidence(story)).kept)
+    #expect(try judge("unlock-answered", evidence(story)).kept)
+    // It was locked in between: a person left and came back.
+    var again = Self.dead
+    let opening = try #require(again.last { $0.isOpening })
+    var locking = opening
+    locking.fields = ["to": "locked", "cause": "leaving", "record": "8"]
+    again += [locking, opening]
+    #expect(try judge("opened-once", evidence(again)).kept)
+    #expect(try judge("opened-once", evidence(Self.dead + [opening])).judgement == .broken)
+  }
+
+  @Test("A12: two phones that come home together open the door once, by an operation each")
+  func together() throws {
+    let second = Self.dead.filter { $0.process != Recorded.lock && $0.process != Recorded.simulator }.map { entry in
+      var entry = entry
+      if entry.machine == "phone" { entry.machine = "second" }
+      if entry.fields["operation"] != nil { entry.fields["operation"] = "of the second" }
+      if entry.is(Recorded.Agent.unlockAnswered) { entry.fields["result"] = "notNeeded" }
+      return entry
+    }
+    let both = (Self.dead + second.filter { $0.machine == "second" }).enumerated()
+      .sorted { ($0.element.t, $0.offset) < ($1.element.t, $1.offset) }.map(\.element)
+    let machines =
+      StoryJournal.machines + [
+        MachineDescription(name: "second", position: Place(x: 1, y: 1), apps: [.agent])
+      ]
+    for name in ["opened-once", "unlock-answered", "never-unlocked-while-away", "opened-only-on-arrival"] {
+      let result = try #require(Promise.named(name)).judge(Evidence(both, machines: machines), scope: "test")
+      #expect(result.kept, "\(name): \(result.reason)")
+    }
+  }
+
+  @Test("H6: a cancelled attempt and a repeated request are answered once more; nothing else is told twice")
+  func toldTwice() throws {
+    let app = InstalledApp(name: "a", bundleIdentifier: "org.example.a", executable: "a", propertyList: Data())
+    func judge(_ calls: [(call: String, isAsked: Bool)]) -> Judgement {
+      let launch = JournalEntry(
+        t: 0, wall: 0, machine: "phone", process: "latchkeyd", pid: 1, level: "notice", event: "app.launched",
+        message: "launched", fields: ["app": app.bundleIdentifier])
+      let entries = calls.enumerated().map { index, told in
+        var fields = ["call": told.call, "manager": "1", "peer": "P"]
+        if told.isAsked { fields["asked"] = "yes" }
+        return JournalEntry(
+          t: Int64(index), wall: 0, machine: "phone", process: "a", pid: 7, level: "notice", event: "told",
+          message: told.call, fields: fields)
+      }
+      let promise = Expectation(kind: .toldNothingTwice, app: app, machines: ["phone"]).promise
+      return promise.judge(evidence([launch] + entries), scope: "test").judgement
+    }
+    #expect(judge([("disconnected", true), ("disconnected", true), ("connected", false)]) == .kept)
+    #expect(judge([("connected", false), ("connected", true), ("disconnected", true)]) == .kept)
+    #expect(judge([("disconnected", true), ("disconnected", false)]) == .broken)
+    #expect(judge([("connected", false), ("connected", false)]) == .broken)
+    #expect(judge([("connected", true), ("connected", false)]) == .broken)
+  }
+}
