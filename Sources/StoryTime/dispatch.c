@@ -14,11 +14,11 @@ bool is_in_dispatch(void *caller) {
 
 // As soon as a program uses a concurrent queue or a task, libdispatch looks every second whether all of its threads are
 // blocked while there is work, and then starts more. In ten days of a story that would be a million steps. So it looks
-// every minute.
+// every ten minutes.
 EXPORTED void dispatch_source_set_timer(void *source, uint64_t start, uint64_t interval, uint64_t leeway) {
   static const uint64_t second = 1000000000;
   static void *place;
   void (*set_timer)(void *, uint64_t, uint64_t, uint64_t) = hidden_function(&place, "dispatch_source_set_timer");
   bool is_monitor = interval == second && leeway == 0 && is_in_dispatch(__builtin_return_address(0)) && story_is_on();
-  set_timer(source, start, is_monitor ? 60 * second : interval, leeway);
+  set_timer(source, start, is_monitor ? 600 * second : interval, leeway);
 }
