@@ -17,9 +17,9 @@ struct TurnedAwayStoryTests {
         alice: {position: [1, 0], apps: [agent]}
       \(machines)
       steps:
-        - wait for: {event: lock.started, machine: door, within: 1min}
-        - open app: {machine: alice, app: agent}
-        - wait for: {event: status.answered, machine: alice, within: 2min}
+          - wait for: {event: lock.started, machine: door, within: 1min}
+          - open app: {machine: alice, app: agent}
+          - wait for: {event: status.answered, machine: alice, within: 2min}
       \(steps)
       promises: [told-nothing-twice, nothing-crashed, no-errors-logged\(promises)]
       """)
@@ -79,13 +79,14 @@ struct TurnedAwayStoryTests {
   func reset() async throws {
     let report = try await tell(
       """
-        - leave app: {machine: alice, app: agent}
-        - lock reset: {machine: door, to: pressed}
-        - pass: 11s
-        - lock reset: {machine: door, to: released}
-        - pass: 1h
-        - unlock: {machine: alice, expect: refused, saying: refuses this phone, within: 8s}
-        - look at door: {machine: alice, expect: refused, saying: refuses this phone, within: 8s}
+          - unlock: {machine: alice, expect: done}
+          - leave app: {machine: alice, app: agent}
+          - lock reset: {machine: door, to: pressed}
+          - pass: 11s
+          - lock reset: {machine: door, to: released}
+          - pass: 1h
+          - unlock: {machine: alice, expect: refused, saying: refuses this phone, within: 8s}
+          - look at door: {machine: alice, expect: refused, saying: refuses this phone, within: 8s}
       """)
     let written = report.timeline.count { $0.is(Recorded.Agent.statusWritten) }
     #expect(written <= 14, "\(written)")

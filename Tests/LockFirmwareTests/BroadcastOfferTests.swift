@@ -81,11 +81,14 @@ private struct Crowd {
   mutating func knows(_ phone: Int) {
     bench.happens(.linkUp(central(phone)))
     isReported[phone] = true
+    // A stranger's first offer comes a little later.
+    bench.pass(0.03)
     write(phone, bench.offers[UInt64(phone + 1)] ?? [])
     bench.happens(.linkDown(central(phone)))
     isReported[phone] = false
     used[phone] = nil
     isAnswered[phone] = false
+    readers[phone] = OfferReader()
     heardCount = bench.notified.count
   }
 
