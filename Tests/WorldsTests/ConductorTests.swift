@@ -131,12 +131,12 @@ struct ConductorTests {
 
   @Test("A4: what a thread sets off before it ends is waited for, though nobody has seen the thread")
   func endedThreads() throws {
-    let world = try World()
+    let world = try PuppetWorld()
     defer { world.end() }
     let (there, back) = (world.file + ".there", world.file + ".and-back")
     for fifo in [there, back] { try #require(mkfifo(fifo, 0o600) == 0) }
     for (source, target) in [(there, back), (back, there)] {
-      try world.spawn(World.puppetPath, ["relay", "10000", world.file, source, target])
+      try world.spawn(PuppetWorld.puppetPath, ["relay", "10000", world.file, source, target])
     }
     try world.conductor.settle(limit: .seconds(300))
     #expect(world.lines == ["relayed", "relayed"])
