@@ -150,9 +150,9 @@ public final class SimulatedPeripheral: @unchecked Sendable {
   /// When a peripheral answers a read or a write.
   public enum Answers: Sendable, Hashable {
     case atOnce
-    /// As late as this, which is less than the time that the peripheral's system gives its app.
+    /// As late as this, at most 4.5 s: then the system of the peripheral answers in its place.
     case after(Duration)
-    /// After some seconds the peripheral's system answers in its place, with `CBATTError.unlikelyError`.
+    /// The system of the peripheral answers in its place after 4.5 s, with `CBATTError.unlikelyError`.
     case never
   }
 
