@@ -70,7 +70,8 @@ struct PeripheralFaultTests {
     let late = await home.nextCall("didUpdateValueFor", to: Self.app, about: "2A19", within: .seconds(60))
     #expect(late?.value == Data([90]))
     let delay = try #require(late).time - #require(found).time
-    #expect(delay > .seconds(2) && delay < .seconds(4), "\(home.transcript(of: Self.app))")
+    // bluetoothd reads a battery by itself before.
+    #expect(delay > .seconds(2) && delay < .seconds(6), "\(home.transcript(of: Self.app))")
     meter.answers = .never
     home.disconnect("meter")
     let missing = await home.nextCall("didUpdateValueFor", to: Self.app, about: "2A19", within: .seconds(120))
