@@ -133,6 +133,15 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     }
   }
 
+  /// On which queues the managers call their delegates, each once.
+  package var managerQueues: [DispatchQueue] {
+    locked {
+      managers.values.compactMap(\.manager?.queue).reduce(into: []) { queues, queue in
+        if !queues.contains(where: { $0 === queue }) { queues.append(queue) }
+      }
+    }
+  }
+
   private func reasonToReject(_ manager: CBManager) -> String? {
     guard let restoreIdentifier = manager.creation.restoreIdentifier else { return nil }
     for (identifier, box) in managers {

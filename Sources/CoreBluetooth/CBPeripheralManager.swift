@@ -31,6 +31,8 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   private var broadcasting: Set<LocalAttributeIdentifier> = []
   /// Results for which the log has already said that the central gets another.
   private var replacedResults: Set<Int> = []
+  /// Stands among them for those that no central gets.
+  private static let unheard = -1
   /// Requests that the app has not answered.
   var openRequests: Set<RemoteRequestIdentifier> = []
   /// L2CAP channels that are published or requested, in the order in which they were asked for.
@@ -191,8 +193,11 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   /// `invalidOffset`, `insufficientAuthorization`, `invalidAttributeValueLength`, and those of the app's own, 0x80 to 0x9F.
   /// **For any other the central gets `unlikelyError`**, and the log says so once. A central is made to pair by the permissions
   /// `readEncryptionRequired` and `writeEncryptionRequired` alone.
+  ///
+  /// **A write to a characteristic that has `writeWithoutResponse` can't be refused**, also if it has `write` and the central
+  /// wants a response: bluetoothd tells the central of the success at once (BlueZ, src/gatt-database.c). The log says so once.
   open func respond(to request: CBATTRequest, withResult result: CBATTError.Code) {
-    guard request.needsResponse else { return }
+    guard request.needsResponse else { return noteIfUnheard(result, of: request) }
     noteIfReplaced(result, isRead: request.isRead)
     let wasAnswered = locked {
       defer { request.isAnswered = true }
@@ -210,7 +215,19 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  /// The log says once that the central will get another error.
+  /// The log says once that a write can't be refused.
+  private func noteIfUnheard(_ result: CBATTError.Code, of request: CBATTRequest) {
+    guard result != .success, request.characteristic.properties.contains(.write),
+      locked({ replacedResults.insert(Self.unheard).inserted })
+    else { return }
+    session.logger.warning(
+      """
+      respond(to:withResult:): a central's write to \(request.characteristic.uuid) has succeeded already: bluetoothd waits for no \
+      answer where writes without response are allowed
+      """)
+  }
+
+  /// The central will get another error, and the log says so once.
   private func noteIfReplaced(_ result: CBATTError.Code, isRead: Bool) {
     let gets: CBATTError.Code
     switch result {

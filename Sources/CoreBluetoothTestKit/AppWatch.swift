@@ -11,11 +11,25 @@ final class AppHistory: @unchecked Sendable {
   private let lock = NSLock()
   private var collected: [SimulatedDelegateCall] = []
 
+  /// How many calls were forgotten.
+  private var forgotten = 0
+
   var calls: [SimulatedDelegateCall] { lock.withLock { collected } }
+
+  /// How many calls there were so far.
+  var count: Int { lock.withLock { forgotten + collected.count } }
+
+  /// The first call that fits, of those that came after so many.
+  func first(after count: Int, where fits: (SimulatedDelegateCall) -> Bool) -> SimulatedDelegateCall? {
+    lock.withLock { collected.dropFirst(max(0, count - forgotten)).first(where: fits) }
+  }
 
   func add(_ call: SimulatedDelegateCall) {
     lock.withLock {
-      if collected.count >= Self.limit { collected.removeFirst(Self.limit / 2) }
+      if collected.count >= Self.limit {
+        collected.removeFirst(Self.limit / 2)
+        forgotten += Self.limit / 2
+      }
       collected.append(call)
     }
   }

@@ -126,7 +126,7 @@ final class HomeEngine: @unchecked Sendable {
     return BluetoothSystem(configuration: configuration, apps: apps, stored: stored, seed: seed &* 1_000_003 &+ counter)
   }
 
-  private func nextClient() -> ClientIdentifier {
+  func nextClient() -> ClientIdentifier {
     counter += 1
     return ClientIdentifier(":1.\(counter)")
   }

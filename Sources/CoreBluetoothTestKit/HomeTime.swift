@@ -49,13 +49,18 @@ extension HomeEngine {
     return SimulatedHold { [weak self] in self?.enqueue { $0.holds -= 1 } }
   }
 
+  /// What the test has made apps do since time passed last.
+  private func awaitTest() { run { engine in for process in engine.processes { process.awaitManagerQueues() } } }
+
   func advance(by duration: Duration) async {
+    awaitTest()
     let target = clock.now + duration
     repeat { await quiet() } while !move(to: target, once: false)
   }
 
   /// Moves on until the condition holds, at most by `duration`. Returns whether it holds.
   func advance(by duration: Duration, until condition: @Sendable () -> Bool) async -> Bool {
+    awaitTest()
     let target = clock.now + duration
     while true {
       await quiet()

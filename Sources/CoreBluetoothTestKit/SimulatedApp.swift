@@ -35,6 +35,8 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   var isLaunching = true
   /// How many events are still on their way over the link.
   var untold = 0
+  /// Managers' queues that may have something to do for the app's own code.
+  private var awaitedQueues = 0
   var lastSent: UInt64 = 0
   var lastHandled: UInt64 = 0
   var isSuspended = false
@@ -69,7 +71,7 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
     if untold > 0 || watch.hasWokenThreads { return true }
     // A call that waits in a stream may hold the others up, and goes on when time has passed.
     guard !watch.hasWaitingCalls else { return false }
-    return isLaunching || lastHandled < lastSent || watch.hasDueCalls
+    return isLaunching || awaitedQueues > 0 || lastHandled < lastSent || watch.hasDueCalls
   }
 
   // MARK: Tasks and queues of the app
@@ -94,6 +96,17 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
 
   func wait(for queue: DispatchQueue) {
     lock.withLock { if !watchedQueues.contains(where: { $0 === queue }) { watchedQueues.append(queue) } }
+  }
+
+  /// Time waits until what the app's code has put on its managers' queues has run, and what that has put there in turn. (For
+  /// delegate calls, the session sees to it.)
+  func awaitManagerQueues() {
+    for queue in session?.managerQueues ?? [] {
+      awaitedQueues += 1
+      queue.async(flags: .barrier) { [self, engine] in
+        queue.async(flags: .barrier) { engine?.enqueue { [self] _ in awaitedQueues -= 1 } }
+      }
+    }
   }
 
   /// Runs the app's own code.
@@ -121,6 +134,7 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
     guard !isSuspended else { return waitingAlarms.append(body) }
     stir()
     run(body)
+    awaitManagerQueues()
   }
 
   /// The app's end of a channel can be read or written, or has ended. A suspended app learns it when it runs again.

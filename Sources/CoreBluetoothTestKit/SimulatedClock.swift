@@ -5,7 +5,7 @@ import Timekeeping
 public struct SimulatedClock: Sendable {
   let time: ManualClock
   /// Runs an alarm's body as the app whose clock it is.
-  private let ring: @Sendable (@escaping @Sendable () -> Void) -> Void
+  let ring: @Sendable (@escaping @Sendable () -> Void) -> Void
 
   init(time: ManualClock, ring: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { $0() }) {
     self.time = time

@@ -26,7 +26,10 @@ public struct SimulatedDelegateCall: Sendable, CustomStringConvertible {
     var words = [method]
     if let attribute { words.append("\(attribute)") }
     if let value { words.append("[\(value.map { String($0) }.joined(separator: ", "))]") }
-    if error != nil { words.append("failed") }
+    if let error {
+      let error = error as NSError
+      words.append("failed: \(error.domain) \(error.code)")
+    }
     return words.joined(separator: " ")
   }
 }

@@ -90,9 +90,13 @@ extension SimulatedCharacteristic {
 /// `SimulatedHome` moves it, switches it off and reboots it by its name.
 public final class SimulatedPeripheral: @unchecked Sendable {
   public let name: String
-  private let services: [SimulatedService]
   private let lock = NSLock()
-  private var characteristics: [CBUUID: SimulatedCharacteristic] = [:]
+  private var services: [SimulatedService]
+  private var characteristics: [CBUUID: SimulatedCharacteristic]
+  /// Other services than those of the last run, which the system would restore.
+  private var hasNewServices = false
+  private var advertises = true
+  private var timing = Answers.atOnce
   private var received: [(uuid: CBUUID, value: Data)] = []
   private var listeners: [SimulatedChannelListener] = []
   /// `nil` while the peripheral is off.
@@ -101,15 +105,70 @@ public final class SimulatedPeripheral: @unchecked Sendable {
   init(name: String, services: [SimulatedService]) {
     self.name = name
     self.services = services
+    characteristics = Self.table(services, of: name)
+  }
+
+  private static func table(_ services: [SimulatedService], of name: String) -> [CBUUID: SimulatedCharacteristic] {
+    var table: [CBUUID: SimulatedCharacteristic] = [:]
     for characteristic in services.flatMap(\.characteristics) {
       precondition(
-        characteristics.updateValue(characteristic, forKey: characteristic.uuid) == nil,
+        table.updateValue(characteristic, forKey: characteristic.uuid) == nil,
         "\(name) has two characteristics \(characteristic.uuid): the kit finds a characteristic by its UUID")
+    }
+    return table
+  }
+
+  // MARK: What it offers
+
+  /// Replaces its services, as a new firmware does. Centrals that are connected are told `didModifyServices`, subscriptions end, and the
+  /// advertisement names the new services. Values are those of the new services.
+  public func setServices(_ services: [SimulatedService]) {
+    let table = Self.table(services, of: name)
+    let run = lock.withLock {
+      self.services = services
+      characteristics = table
+      hasNewServices = true
+      return self.run
+    }
+    run?.renew()
+  }
+
+  /// Whether it advertises, which it does from the start. Links are not affected: without advertising, nobody new finds it or connects.
+  public var isAdvertising: Bool {
+    get { lock.withLock { advertises } }
+    set {
+      let run = lock.withLock {
+        advertises = newValue
+        return self.run
+      }
+      run?.advertise()
     }
   }
 
+  // MARK: Answers
+
+  /// When a peripheral answers a read or a write.
+  public enum Answers: Sendable, Hashable {
+    case atOnce
+    /// As late as this, at most 4.5 s: then the system of the peripheral answers in its place.
+    case after(Duration)
+    /// The system of the peripheral answers in its place after 4.5 s, with `CBATTError.unlikelyError`.
+    case never
+  }
+
+  /// When it answers the reads and writes that come from now on.
+  public var answers: Answers {
+    get { lock.withLock { timing } }
+    set { lock.withLock { timing = newValue } }
+  }
+
+  // MARK: Values
+
   /// The value of a characteristic now.
-  public func value(of uuid: String) -> Data { lock.withLock { characteristics[known(uuid)]?.value } ?? Data() }
+  public func value(of uuid: String) -> Data {
+    let identifier = known(uuid)
+    return lock.withLock { characteristics[identifier]?.value } ?? Data()
+  }
 
   /// Sets the value of a characteristic, and sends it to its subscribers.
   public func setValue(_ value: Data, of uuid: String) {
@@ -168,151 +227,52 @@ public final class SimulatedPeripheral: @unchecked Sendable {
     run?.unpublish(psm)
   }
 
-  fileprivate var allListeners: [SimulatedChannelListener] { lock.withLock { listeners } }
+  var allListeners: [SimulatedChannelListener] { lock.withLock { listeners } }
 
   private func known(_ text: String) -> CBUUID {
     let uuid = CBUUID(string: text)
-    precondition(
-      services.contains { $0.characteristics.contains { $0.uuid == uuid } }, "\(name) has no characteristic \(text)")
+    precondition(lock.withLock { characteristics[uuid] != nil }, "\(name) has no characteristic \(text)")
     return uuid
   }
 
   // MARK: One run
 
-  fileprivate func begin(_ run: PeripheralRun) { lock.withLock { self.run = run } }
+  func begin(_ run: PeripheralRun) { lock.withLock { self.run = run } }
 
-  func launch() -> AnyObject { PeripheralRun(self) }
+  func launch(_ launch: SimulatedLaunch) -> AnyObject { PeripheralRun(self, launch.clock) }
 
-  fileprivate func makeServices() -> [CBMutableService] {
-    services.map { service in
+  /// Whether the services are others than those that were published.
+  func takeNewServices() -> Bool {
+    lock.withLock {
+      defer { hasNewServices = false }
+      return hasNewServices
+    }
+  }
+
+  func makeServices() -> [CBMutableService] {
+    lock.withLock { services }.map { service in
       let made = CBMutableService(type: service.uuid, primary: true)
       made.characteristics = service.characteristics.map { $0.make() }
       return made
     }
   }
 
-  fileprivate var advertisement: [String: Any] {
-    [CBAdvertisementDataServiceUUIDsKey: services.map(\.uuid), CBAdvertisementDataLocalNameKey: name]
+  var advertisement: [String: Any] {
+    [
+      CBAdvertisementDataServiceUUIDsKey: lock.withLock { services }.map(\.uuid), CBAdvertisementDataLocalNameKey: name,
+    ]
   }
 
-  fileprivate func answerRead(_ uuid: CBUUID) throws -> Data {
+  func answerRead(_ uuid: CBUUID) throws -> Data {
     guard let characteristic = lock.withLock({ characteristics[uuid] }) else { throw CBATTError(.attributeNotFound) }
     return try characteristic.read?() ?? characteristic.value
   }
 
-  fileprivate func takeWrite(_ value: Data, _ uuid: CBUUID) throws {
+  func takeWrite(_ value: Data, _ uuid: CBUUID) throws {
     try lock.withLock({ characteristics[uuid] })?.write?(value)
     lock.withLock {
       characteristics[uuid]?.value = value
       received.append((uuid, value))
     }
   }
-}
-
-/// The peripheral's app: it runs while its machine is on.
-private final class PeripheralRun: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable {
-  private let peripheral: SimulatedPeripheral
-  private let queue: DispatchQueue
-  private let lock = NSLock()
-  private var published: [CBUUID: CBMutableCharacteristic] = [:]
-  private var wasOn = false
-  private var unsent: [(value: Data, uuid: CBUUID)] = []
-  // Set once, in `init`.
-  private var manager: CBPeripheralManager?
-
-  init(_ peripheral: SimulatedPeripheral) {
-    self.peripheral = peripheral
-    queue = DispatchQueue(label: peripheral.name)
-    super.init()
-    peripheral.begin(self)
-    manager = CBPeripheralManager(
-      delegate: self, queue: queue,
-      options: [CBPeripheralManagerOptionRestoreIdentifierKey: peripheral.name])
-  }
-
-  func subscriberCount(_ uuid: CBUUID) -> Int {
-    lock.withLock { published[uuid] }?.subscribedCentrals?.count ?? 0
-  }
-
-  func send(_ value: Data, _ uuid: CBUUID) {
-    lock.withLock { unsent.append((value, uuid)) }
-    sendUnsent()
-  }
-
-  private func sendUnsent() {
-    lock.withLock {
-      while let first = unsent.first {
-        guard let characteristic = published[first.uuid], manager?.state == .poweredOn else {
-          // Nobody is subscribed to what is not published.
-          unsent = []
-          return
-        }
-        guard manager?.updateValue(first.value, for: characteristic, onSubscribedCentrals: nil) == true else { return }
-        unsent.removeFirst()
-      }
-    }
-  }
-
-  private func take(_ services: [CBMutableService]) {
-    let characteristics = services.flatMap { $0.characteristics ?? [] }.compactMap { $0 as? CBMutableCharacteristic }
-    lock.withLock { published = Dictionary(characteristics.map { ($0.uuid, $0) }) { first, _ in first } }
-  }
-
-  func peripheralManager(_ manager: CBPeripheralManager, willRestoreState dict: [String: Any]) {
-    take(dict[CBPeripheralManagerRestoredStateServicesKey] as? [CBMutableService] ?? [])
-  }
-
-  func peripheralManagerDidUpdateState(_ manager: CBPeripheralManager) {
-    let isOn = manager.state == .poweredOn
-    lock.withLock {
-      // What is published ends with the radio. What was restored while the radio is off does not.
-      if wasOn, !isOn { published = [:] }
-      wasOn = isOn
-    }
-    guard isOn else { return }
-    // They end with the radio and with the process, and are not restored.
-    publish(peripheral.allListeners)
-    if lock.withLock({ published.isEmpty }) {
-      let services = peripheral.makeServices()
-      take(services)
-      for service in services { manager.add(service) }
-    }
-    if !manager.isAdvertising { manager.startAdvertising(peripheral.advertisement) }
-  }
-
-  func peripheralManager(_ manager: CBPeripheralManager, didReceiveRead request: CBATTRequest) {
-    do {
-      let value = try peripheral.answerRead(request.characteristic.uuid)
-      guard request.offset <= value.count else { return manager.respond(to: request, withResult: .invalidOffset) }
-      request.value = value.dropFirst(request.offset)
-      manager.respond(to: request, withResult: .success)
-    } catch { manager.respond(to: request, withResult: code(of: error)) }
-  }
-
-  func peripheralManager(_ manager: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest]) {
-    guard let first = requests.first else { return }
-    do {
-      for request in requests { try peripheral.takeWrite(request.value ?? Data(), request.characteristic.uuid) }
-      manager.respond(to: first, withResult: .success)
-    } catch { manager.respond(to: first, withResult: code(of: error)) }
-  }
-
-  /// Before the radio is on, there is nothing to do: then all are published.
-  func publish(_ listeners: [SimulatedChannelListener]) {
-    guard let manager, manager.state == .poweredOn else { return }
-    for listener in listeners { manager.publishChannel(listener.psm, requiresEncryption: listener.requiresEncryption) }
-  }
-
-  func unpublish(_ psm: CBL2CAPPSM) {
-    if let manager, manager.state == .poweredOn { manager.unpublishL2CAPChannel(psm) }
-  }
-
-  func peripheralManager(_ manager: CBPeripheralManager, didOpen channel: CBL2CAPChannel?, error: (any Error)?) {
-    guard let channel else { return }
-    peripheral.allListeners.first { $0.psm == channel.psm }?.take(channel, on: queue)
-  }
-
-  func peripheralManagerIsReady(toUpdateSubscribers manager: CBPeripheralManager) { sendUnsent() }
-
-  private func code(of error: any Error) -> CBATTError.Code { (error as? CBATTError)?.code ?? .unlikelyError }
 }

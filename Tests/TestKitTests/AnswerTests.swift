@@ -10,12 +10,14 @@ struct AnswerTests {
   private static let phone = "org.example.phone"
 
   /// The codes of the errors with which a read and a write are answered, and what the desk's log says of them.
-  private func answers(_ result: CBATTError.Code) async -> (read: Int?, write: Int?, log: [String]) {
+  private func answers(
+    _ result: CBATTError.Code, _ properties: CBCharacteristicProperties = [.read, .write]
+  ) async -> (read: Int?, write: Int?, log: [String]) {
     let home = SimulatedHome(seed: 2)
     home.addMachine("desk")
     home.addMachine("phone", x: 1)
     home.install(Self.desk, on: "desk", backgroundModes: ["bluetooth-peripheral"], keepAlive: true) { _ in
-      Desk(Self.characteristic, result)
+      Desk(Self.characteristic, result, properties)
     }
     home.install(Self.phone, on: "phone", backgroundModes: []) { _ in Asker(Self.characteristic) }
     home.open(Self.phone)
@@ -57,6 +59,13 @@ struct AnswerTests {
     #expect(read == 2 && write == 3)
     #expect(log == ["respond(to:withResult:): bluetoothd can't pass on CBATTError 2; the central gets 3"])
   }
+
+  @Test("C6: the log says that a write can't be refused where writes without response are allowed")
+  func unheard() async {
+    let (read, write, log) = await answers(.insufficientAuthorization, [.read, .write, .writeWithoutResponse])
+    #expect(read == 8 && write == 0)
+    #expect(log.count == 1 && log[0].contains("\(Self.characteristic) has succeeded already"), "\(log)")
+  }
 }
 
 /// Publishes one characteristic, and answers everything with the same result.
@@ -65,10 +74,10 @@ private final class Desk: NSObject, CBPeripheralManagerDelegate, @unchecked Send
   private let characteristic: CBMutableCharacteristic
   private var manager: CBPeripheralManager?
 
-  init(_ uuid: String, _ result: CBATTError.Code) {
+  init(_ uuid: String, _ result: CBATTError.Code, _ properties: CBCharacteristicProperties) {
     self.result = result
     characteristic = CBMutableCharacteristic(
-      type: CBUUID(string: uuid), properties: [.read, .write], value: nil, permissions: [.readable, .writeable])
+      type: CBUUID(string: uuid), properties: properties, value: nil, permissions: [.readable, .writeable])
     super.init()
     manager = CBPeripheralManager(delegate: self, queue: DispatchQueue(label: "desk"))
   }

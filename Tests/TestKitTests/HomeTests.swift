@@ -57,6 +57,21 @@ struct HomeTests {
     #expect(try #require(calls.last).time < .seconds(10), "\(calls)")
   }
 
+  @Test("Time waits for what alarms, and the test itself, put on a manager's queue")
+  func managerQueues() async {
+    let rung = Rung()
+    let (home, _) = home { launch in
+      let app = SlowQueueApp()
+      launch.clock.after(.seconds(10)) { app.workSlowly { rung.add(launch.clock.now) } }
+      return app
+    }
+    await home.advance(by: .seconds(1))
+    await home.advance(by: .seconds(60))
+    (home.app(Self.app) as? SlowQueueApp)?.workSlowly { rung.add(home.clock.now) }
+    await home.advance(by: .seconds(60))
+    #expect(rung.times == [.seconds(10), .seconds(61)])
+  }
+
   @Test("An app's alarms wait while it is suspended, and end with it")
   func alarms() async {
     let rung = Rung()
@@ -175,6 +190,28 @@ private final class Rung: @unchecked Sendable {
   private var list: [Duration] = []
   var times: [Duration] { lock.withLock { list } }
   func add(_ time: Duration) { lock.withLock { list.append(time) } }
+}
+
+/// An app that does its own work on its manager's queue, slowly.
+private final class SlowQueueApp: NSObject, CBCentralManagerDelegate, @unchecked Sendable {
+  private let queue = DispatchQueue(label: "slow")
+  private var central: CBCentralManager?
+
+  override init() {
+    super.init()
+    central = CBCentralManager(delegate: self, queue: queue)
+  }
+  func centralManagerDidUpdateState(_ central: CBCentralManager) {}
+
+  func workSlowly(_ done: @escaping @Sendable () -> Void) {
+    queue.async {
+      Thread.sleep(forTimeInterval: 0.05)
+      self.queue.async {
+        Thread.sleep(forTimeInterval: 0.05)
+        done()
+      }
+    }
+  }
 }
 
 private final class Quiet: NSObject, CBCentralManagerDelegate {
