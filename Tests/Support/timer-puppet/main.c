@@ -106,6 +106,11 @@ static void *disturb(void *thread) {
 static void sleeps(void) {
   struct sigaction action = {.sa_handler = ignore};
   sigaction(SIGUSR1, &action, NULL);
+  // Whoever started this process may have blocked it.
+  sigset_t disturbance;
+  sigemptyset(&disturbance);
+  sigaddset(&disturbance, SIGUSR1);
+  pthread_sigmask(SIG_UNBLOCK, &disturbance, NULL);
   pthread_t self = pthread_self(), other;
   pthread_create(&other, NULL, disturb, &self);
   struct timespec ten = {.tv_sec = 10}, left = {0};
