@@ -75,11 +75,14 @@ struct TurnedAwayStoryTests {
     #expect(links(report, "ben") <= 8, "\(links(report, "ben"))")
   }
 
-  @Test("L2 L6: a lock that was reset is written to twice, then once for each link; who asks is told at once why")
+  @Test(
+    "L2 L6: a lock that was reset is written to twice, then once for each link; who asks is told why, and may still revoke"
+  )
   func reset() async throws {
     let report = try await tell(
       """
           - unlock: {machine: alice, expect: done}
+          - invite guest: {machine: alice, guest: Ben}
           - leave app: {machine: alice, app: agent}
           - lock reset: {machine: door, to: pressed}
           - pass: 11s
@@ -87,6 +90,7 @@ struct TurnedAwayStoryTests {
           - pass: 1h
           - unlock: {machine: alice, expect: refused, saying: refuses this phone, within: 8s}
           - look at door: {machine: alice, expect: refused, saying: refuses this phone, within: 8s}
+          - revoke: {machine: alice, guest: Ben, saying: revoke-1-}
       """)
     let written = report.timeline.count { $0.is(Recorded.Agent.statusWritten) }
     #expect(written <= 14, "\(written)")

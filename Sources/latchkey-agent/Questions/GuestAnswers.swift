@@ -143,7 +143,7 @@ extension QuestionDesk {
       if reply?.status == .older { throw try isForgotten(reply, &book) }
       if let reply, let refusal = Self.refusal(reply.status, of: list) { throw refusal }
       isDelivered = reply?.status == .done
-    } catch let reason as NoAnswer where reason.isAboutLink {
+    } catch let reason as NoAnswer where reason.leavesListWaiting {
       logger.notice("the list waits for the lock: \(reason.reason)")
     }
     // A lock that does not know this owner yet must be able to believe the list, whoever brings it.
@@ -222,7 +222,7 @@ extension QuestionDesk {
         )
       }
       return CarryAnswer(door: app.name, isDelivered: reply?.status == .done || reply?.status == .older)
-    } catch let reason as NoAnswer where reason.isAboutLink {
+    } catch let reason as NoAnswer where reason.leavesListWaiting {
       logger.notice("the list waits for the lock: \(reason.reason)")
       return CarryAnswer(door: app.name, isDelivered: false)
     }

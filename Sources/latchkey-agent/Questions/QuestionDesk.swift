@@ -34,6 +34,10 @@ struct NoAnswer: Error {
 
   /// Whether the lock was out of reach, so that it is worth trying when it is there.
   var isAboutLink: Bool { [Self.notLinked, .linkLost, .silent].contains { $0.reason == reason } }
+
+  /// Whether a list waits because of it: for the lock, or for another phone that brings it. The lock may refuse a phone for a
+  /// while only, and its list counts whoever brings it.
+  var leavesListWaiting: Bool { isAboutLink || reason == Self.refusesPhone.reason }
 }
 
 /// Answers what a person asks about a door, one question after the other.
