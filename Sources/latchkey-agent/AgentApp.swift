@@ -52,6 +52,7 @@ final class AgentApp: @unchecked Sendable {
   var refusesPhone: Bool { isRefused || (policy.isTurnedAway && latestAnswer == nil) }
   /// The link ends as soon as everybody who asked is answered.
   private var isLinkOver = false
+  private var linkEnd: (any Alarm)?
   private(set) var latestConversation: Conversation<SwiftCryptography>?
   @MainActor private(set) lazy var desk = QuestionDesk(self, time: time, logger: logger)
   @MainActor private(set) lazy var log = SeenLog(store, logger: logger) { [time] in time.unixSeconds }
@@ -73,6 +74,7 @@ final class AgentApp: @unchecked Sendable {
   }
 
   func start() {
+    linkEnd = time.makeAlarm { [weak self] in DispatchQueue.main.async { self?.endOverLink() } }
     alarm = time.makeAlarm { [weak self] in DispatchQueue.main.async { self?.happens(.timePassed) } }
     radio = AgentCentral(self, restoreIdentifier: restoreIdentifier, time: time, logger: logger)
   }
@@ -193,7 +195,8 @@ final class AgentApp: @unchecked Sendable {
   private var now: HomeTime { HomeTime(boot: boot, instant: time.now, unixSeconds: time.unixSeconds) }
 
   /// Later, because the policy may still be handling an event, or a question be about to be answered.
-  func endLinkIfOver() { DispatchQueue.main.async { self.endOverLink() } }
+  /// By an alarm: what has come at this moment is heard first, in whatever order it reaches this process.
+  func endLinkIfOver() { linkEnd?.set(time.now) }
 
   private func endOverLink() {
     guard isLinkOver, words.isEmpty, MainActor.assumeIsolated({ desk.isIdle }) else { return }
