@@ -4,7 +4,7 @@ import JournalEvents
 import ProcessTesting
 import Testing
 
-@Suite("What goes over the air from the link to the bolt", .serialized, .timeLimit(.minutes(5)))
+@Suite("What goes over the air from the link to the bolt", .serialized, .timeLimit(.minutes(15)))
 struct ArrivalWriteTests {
   /// What a monitor has printed of calls for characteristics of the lock's service: reads, and the values that were written.
   /// One that was written again, as on a machine with much to do, counts once. Once it has its answer, a phone that was never

@@ -8,7 +8,7 @@ import Testing
 @testable import latchkey_lock
 
 /// The lock's program with drivers that are processes of their own, and misbehave.
-@Suite("A lock with a driver, with real processes", .timeLimit(.minutes(5))) struct DriverProcessTests {
+@Suite("A lock with a driver, with real processes", .timeLimit(.minutes(15))) struct DriverProcessTests {
   /// A lock with keys and a driver, in a folder that ends with it. There is no Bluetooth: the bolt moves for a hand and by
   /// itself.
   private final class Lock {

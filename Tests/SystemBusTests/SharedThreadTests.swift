@@ -7,7 +7,7 @@ import Testing
 
 private let path = ObjectPath(unchecked: "/test")
 
-@Suite("Several connections on one thread", .timeLimit(.minutes(5)))
+@Suite("Several connections on one thread", .timeLimit(.minutes(15)))
 struct SharedThreadTests {
   /// A thread with connections to a bus. Each tells what it was called with.
   private final class Stage: Sendable {
