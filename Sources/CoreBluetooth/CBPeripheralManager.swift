@@ -31,8 +31,8 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   private var broadcasting: Set<LocalAttributeIdentifier> = []
   /// Results for which the log has already said that the central gets another.
   private var replacedResults: Set<Int> = []
-  /// Stands among them for those that no central gets.
-  private static let unheard = -1
+  /// Whether the log has already said that no central gets the result of some writes.
+  private var hasNotedUnheard = false
   /// Requests that the app has not answered.
   var openRequests: Set<RemoteRequestIdentifier> = []
   /// L2CAP channels that are published or requested, in the order in which they were asked for.
@@ -217,9 +217,12 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
 
   /// The log says once that a write can't be refused.
   private func noteIfUnheard(_ result: CBATTError.Code, of request: CBATTRequest) {
-    guard result != .success, request.characteristic.properties.contains(.write),
-      locked({ replacedResults.insert(Self.unheard).inserted })
-    else { return }
+    guard result != .success, request.characteristic.properties.contains(.write) else { return }
+    let wasNoted = locked {
+      defer { hasNotedUnheard = true }
+      return hasNotedUnheard
+    }
+    guard !wasNoted else { return }
     session.logger.warning(
       """
       respond(to:withResult:): a central's write to \(request.characteristic.uuid) has succeeded already: bluetoothd waits for no \

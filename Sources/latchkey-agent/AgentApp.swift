@@ -194,8 +194,8 @@ final class AgentApp: @unchecked Sendable {
 
   private var now: HomeTime { HomeTime(boot: boot, instant: time.now, unixSeconds: time.unixSeconds) }
 
-  /// Later, because the policy may still be handling an event, or a question be about to be answered.
-  /// By an alarm: what has come at this moment is heard first, in whatever order it reaches this process.
+  /// Not at once: the policy may still be handling an event, and a question may be about to be answered. An alarm rings after
+  /// all that has come at this moment was heard, in whatever order that reached this process.
   func endLinkIfOver() { linkEnd?.set(time.now) }
 
   private func endOverLink() {

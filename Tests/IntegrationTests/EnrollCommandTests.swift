@@ -99,7 +99,7 @@ struct EnrollCommandTests {
     let revoked = try await home.latchkey("second", "guests", "revoke", "--key", lost)
     #expect(revoked.status == 0 && revoked.output.contains("the lock knows it"), "\(revoked)")
     var refused = try await home.latchkey("alice", "unlock")
-    // The lock ends the link of a phone that proves nothing, again and again. That may be just now.
+    // A link on which the phone was refused may be ending just now.
     for _ in 0..<5 where refused.errors.contains("link to the lock") {
       refused = try await home.latchkey("alice", "unlock")
     }
