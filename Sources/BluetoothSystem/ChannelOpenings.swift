@@ -35,8 +35,6 @@ extension BluetoothSystem {
     calls.all.compactMap { if case .openChannel(let opening) = $0 { opening } else { nil } }
   }
 
-  func isOpeningChannel(_ app: String) -> Bool { openings.contains { $0.manager.app == app } }
-
   mutating func channelReady(_ opening: ChannelOpening, _ result: Result<Reply, BlueZError>) {
     switch result {
     case .success(.creditChannel(let channel, let mtu, _)):

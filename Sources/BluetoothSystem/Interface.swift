@@ -105,13 +105,11 @@ extension BluetoothSystem {
   package struct Configuration: Sendable, Hashable {
     /// The adapter to use, if the machine has several.
     package var adapter = AdapterChoice.first
-    /// How long a woken app may take to finish what it was told. Apple's documented figure is about 10 s. An app that is
-    /// always at work is stopped after six budgets (`WorkAccount`).
+    /// How long a woken app runs, and may take to finish what it was told. Apple's documented figure is about 10 s. An
+    /// app that is always at work is stopped after six budgets (`WorkAccount`).
     package var wakeBudget: Duration = .seconds(10)
     /// For how long events do not wake an app that was always at work.
     package var throttleRest: Duration = .seconds(10)
-    /// How long an app stays awake when it has nothing left to do.
-    package var idleGrace: Duration = .seconds(2)
     /// Whose manufacturer data hold the overflow area of apps in the background (`OverflowArea`). `nil` switches the area
     /// off: such apps' services are not advertised, and scans do not look for them.
     package var overflowCompany: UInt16? = OverflowArea.defaultCompany

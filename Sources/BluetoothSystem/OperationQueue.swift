@@ -38,7 +38,6 @@ struct OperationQueue: Sendable {
   var waitingCount: Int { waiting.count + discoveries.count }
   var heldCount: Int { running?.heldValues.count ?? 0 }
   func waitingCount(of app: String) -> Int { (waiting + discoveries).count { $0.manager.app == app } }
-  func hasAny(of app: String) -> Bool { current?.manager.app == app || waitingCount(of: app) > 0 }
   func discoversServices(for manager: ManagerKey) -> Bool {
     discoveries.contains { item in
       guard item.manager == manager, case .discoverServices = item.operation else { return false }

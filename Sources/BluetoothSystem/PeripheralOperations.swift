@@ -43,13 +43,6 @@ extension BluetoothSystem {
     operations.values.reduce(0) { $0 + $1.waitingCount(of: app) }
   }
 
-  func hasOpenWork(_ app: String) -> Bool {
-    if remoteRequests.hasAny(of: app) { return true }
-    if signalReadings.values.contains(where: { $0.isFor(app) }) { return true }
-    if isOpeningChannel(app) { return true }
-    return operations.values.contains { $0.hasAny(of: app) }
-  }
-
   mutating func finish(_ item: OperationQueue.Item, _ peer: PeerIdentifier, _ result: OperationResult) {
     tell(item.manager, .operationCompleted(peer, item.identifier, result))
   }

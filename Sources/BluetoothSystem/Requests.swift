@@ -17,7 +17,6 @@ extension BluetoothSystem {
     // It asks for nothing, so it neither keeps the app awake nor counts as what the app did.
     if case .report(let report) = request { return self.report(report, app: name) }
     if case .admit(let admission) = request { return admit(admission, app: name) }
-    apps[name]?.spoke(at: now)
     apps[name]?.wakes.said()
     // Answers to the app's own requests fill the queue that it does not read.
     if let app = apps[name], app.unhandledEvents >= UInt64(configuration.eventWindow) * 4 {
@@ -103,7 +102,6 @@ extension BluetoothSystem {
       emit(.queryReply(token, .failure(AppLinkError(.notFound, "This app has no central manager \(number.rawValue)."))))
       return
     }
-    apps[name]?.spoke(at: now)
     if isDenied(key) { return emit(.queryReply(token, .success([]))) }
     switch query {
     case .retrievePeripherals(_, let wanted):

@@ -21,7 +21,6 @@ struct SignalReading: Sendable {
   static let patience: Duration = .seconds(20)
 
   var isEmpty: Bool { asked.isEmpty && waiting.isEmpty && deadline == nil }
-  func isFor(_ app: String) -> Bool { (asked + waiting).contains { $0.manager.app == app } }
 
   mutating func remove(where matches: (OperationQueue.Item) -> Bool) -> [OperationQueue.Item] {
     let removed = (asked + waiting).filter(matches)

@@ -246,10 +246,43 @@ struct AppLifeTests {
     #expect(desk.bodies == ["valueUpdated"])
     #expect(desk.state == .background)
     desk.settle()
-    desk.pass(.seconds(1))
-    #expect(desk.state == .background)
-    desk.pass(.seconds(2))
+    desk.pass(.milliseconds(9999))
+    #expect(desk.state == .background, "its timers and tasks may be at work for what it was told")
+    desk.pass(.milliseconds(1))
     #expect(desk.state == .suspended)
+    #expect(desk.recorded(.appOverran) == 0)
+  }
+
+  @Test("W2: each event that an app is told while it rests gives it the whole time again")
+  func renewedBudget() {
+    var desk = Desk.asleep()
+    for _ in 0..<5 {
+      desk.value([1])
+      desk.settle()
+      desk.pass(.seconds(9))
+    }
+    #expect(desk.state == .background)
+    desk.pass(.seconds(1))
+    #expect(desk.state == .suspended)
+    #expect(desk.recorded(.appOverran) == 0)
+  }
+
+  @Test("W2: what an app says does not prolong its time, and an answer that comes later wakes it")
+  func waitsForAnswer() throws {
+    var desk = Desk.asleep()
+    desk.answersCalls = false
+    desk.value([1])
+    desk.settle()
+    desk.pass(.milliseconds(9500))
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(7), .readCharacteristic(0x0b))))
+    desk.pass(.milliseconds(500))
+    #expect(desk.state == .suspended)
+    #expect(desk.recorded(.appOverran) == 0)
+    let call = try #require(desk.lastCall(.readValue(offset: 0)))
+    desk.forget()
+    desk.handle(.daemon(.reply(call, .success(.bytes([7])))))
+    #expect(desk.state == .background)
+    #expect(desk.bodies == ["operationCompleted"])
   }
 
   @Test("W2: an app that never finishes is suspended when its budget is spent, and killed when it does so again")

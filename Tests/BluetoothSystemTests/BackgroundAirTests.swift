@@ -206,7 +206,7 @@ struct BackgroundAirTests {
     air.add("phone", apps: [Air.app(Self.finder, modes: ["central"])])
     air.scan([Self.service], allowDuplicates: true, Self.finder, on: "phone")
     air.leave(Self.finder, on: "phone")
-    air.pass(.seconds(5))
+    air.pass(.seconds(15))
     #expect(air.state(Self.finder, on: "phone") == .suspended)
     air.add("desk", apps: [Air.app(Self.sender, modes: ["peripheral"])])
     air.advertise(Self.request, Self.sender, on: "desk")

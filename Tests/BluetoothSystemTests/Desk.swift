@@ -208,11 +208,11 @@ struct Desk {
     return desk
   }
 
-  /// The user leaves the app, which has handled everything.
+  /// The user leaves the app, which has handled everything, and its time is over.
   mutating func fallAsleep() {
     leave()
     settle()
-    pass(.seconds(3))
+    pass(.seconds(30))
   }
 
   mutating func connect() { say(.central(Self.central, .connect(peer, ConnectOptions()))) }

@@ -83,7 +83,7 @@ struct ReportTests {
     var desk = desk()
     desk.leave()
     desk.settle()
-    for _ in 1...8 {
+    for _ in 1...12 {
       desk.pass(.seconds(1))
       if desk.state != .suspended { desk.say(.report(AppReport(.movement, subject: "Door", text: "locked"))) }
     }

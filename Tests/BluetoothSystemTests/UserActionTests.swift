@@ -123,6 +123,30 @@ import TimeTypes
     #expect(kills(slow) == 0)
   }
 
+  @Test("L8, W2: an app in the background has as long to answer as the person waits, and then a whole budget")
+  func patience() throws {
+    var desk = Desk.asleep()
+    ask(&desk)
+    desk.settle()
+    desk.pass(.seconds(44))
+    #expect(desk.state == .background)
+    desk.say(.completeAction(try #require(actions(desk).first), error: nil))
+    desk.pass(.milliseconds(9999))
+    #expect(desk.state == .background)
+    desk.pass(.milliseconds(1))
+    #expect(desk.state == .suspended)
+
+    desk.forget()
+    ask(&desk)
+    desk.settle()
+    desk.pass(.milliseconds(44_999))
+    #expect(desk.state == .background)
+    desk.pass(.milliseconds(1))
+    #expect(desk.state == .suspended, "the person was told that there is no answer")
+    #expect(throws: AppLinkError.self) { try #require(replies(desk).first).get() }
+    #expect(desk.recorded(.appOverran) == 0 && kills(desk) == 0)
+  }
+
   @Test("L8: the number of requests is limited, and unknown apps are named")
   func bounds() {
     var desk = Desk()

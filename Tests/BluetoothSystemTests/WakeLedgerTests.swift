@@ -32,13 +32,13 @@ struct WakeLedgerTests {
     #expect(
       desk.system.status.wakes == [
         WakeRecord(
-          app: Desk.bundle, because: .event(.valueUpdated), unixSeconds: began, seconds: 3, told: 2, said: 1,
+          app: Desk.bundle, because: .event(.valueUpdated), unixSeconds: began, seconds: 10, told: 2, said: 1,
           outcome: "suspended")
       ])
     #expect(
       entries(desk) == [
         [
-          .app: Desk.bundle, .because: "valueUpdated", .milliseconds: "3000", .told: "2", .said: "1",
+          .app: Desk.bundle, .because: "valueUpdated", .milliseconds: "10000", .told: "2", .said: "1",
           .outcome: "suspended",
         ]
       ])

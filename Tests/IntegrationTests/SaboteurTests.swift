@@ -30,15 +30,16 @@ extension Saboteur {
       - wait for: {event: app.suspended, machine: phone, fields: {app: org.latchkey.agent}}
 
     """
-  /// The result of an agent that sends nothing to the lock: the lock knows of no owner, and stays as it is.
+  /// The result of an agent that sends nothing to the lock: the lock knows of no owner, and stays as it is. Its links and
+  /// offers do not let the agent rest until it is away.
   private static let rogueAtHome = """
       - wait for: {event: lock.started, machine: door, within: 1min}
       - open app: {machine: phone, app: agent}
       - wait for: {event: subscribed, machine: phone, within: 2min}
       - pass: 30s
       - leave app: {machine: phone, app: agent}
-      - wait for: {event: app.suspended, machine: phone, fields: {app: org.latchkey.agent}}
       - move: {machine: phone, to: [400, 0], as: departure}
+      - wait for: {event: app.suspended, machine: phone, fields: {app: org.latchkey.agent}}
       - pass: 1min
 
     """

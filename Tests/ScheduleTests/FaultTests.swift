@@ -55,8 +55,8 @@ struct FaultTests {
     .forgetsToResume: (1, "open dan; connect dan.1 lock; leave dan"),
     .killsAtRandom: (
       1,
-      "open cat; publish cat; open dan; connect dan.1 cat; leave dan; pass 2238; pass 991; "
-        + "away strap; pass 1000"
+      "open bob; open dan; leave dan; pass 2238; kill-system strap 5; pass 2271; pass 2837; "
+        + "pass 1000; connect dan.1 lock; pass 1000; pass 953; leave bob"
     ),
     .launchesAsOpened: (2, ""),
     .neverConnects: (1, "open ann; make ann.2; connect ann.2 heart"),

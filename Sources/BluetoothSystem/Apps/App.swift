@@ -182,7 +182,6 @@ struct App: Sendable {
     case .launching: life = launchReason == .restore ? .background(process, stay) : .foreground(process)
     case .foreground: life = .foreground(process)
     case .background(_, var stay):
-      stay.lastActivity = now
       stay.budgetEnds = now + budget
       life = .background(process, stay)
     case .suspended: life = .suspended(process)
@@ -204,19 +203,12 @@ struct App: Sendable {
 
   // MARK: Talking
 
-  /// The app has said something.
-  mutating func spoke(at now: Instant) { life.changeStay { $0.lastActivity = now } }
-
   /// Returns the number of the next event. The app gets time to handle it.
   mutating func nextSequence(at now: Instant, _ configuration: BluetoothSystem.Configuration) -> EventSequence? {
     var next: (sequence: EventSequence, beginsBudget: Bool)?
     life.changeProcess { next = $0.nextSequence(at: now) }
     guard let next else { return nil }
-    let budget = wakeBudget(configuration)
-    life.changeStay { stay in
-      stay.lastActivity = now
-      if next.beginsBudget { stay.budgetEnds = now + budget }
-    }
+    if next.beginsBudget { beginBudget(at: now, configuration) }
     wakes.told()
     return next.sequence
   }
@@ -228,12 +220,14 @@ struct App: Sendable {
     var beginsBudget: Bool?
     life.changeProcess { beginsBudget = $0.handled(through: sequence, at: now) }
     guard let beginsBudget else { return [] }
-    spoke(at: now)
-    if beginsBudget {
-      let budget = wakeBudget(configuration)
-      life.changeStay { $0.budgetEnds = now + budget }
-    }
+    if beginsBudget { beginBudget(at: now, configuration) }
     return unhandled.handled(through: sequence)
+  }
+
+  /// The app may run for a whole budget from now on.
+  mutating func beginBudget(at now: Instant, _ configuration: BluetoothSystem.Configuration) {
+    let budget = wakeBudget(configuration)
+    life.changeStay { $0.budgetEnds = now + budget }
   }
 
   /// A connection event was sent.
@@ -311,8 +305,7 @@ extension App {
   }
 
   /// Applies what is due now, and returns it; `nil` if nothing is due.
-  /// - Parameter hasOpenWork: whether the app waits for answers, or others wait for the app's.
-  mutating func rest(at now: Instant, _ configuration: BluetoothSystem.Configuration, hasOpenWork: Bool) -> Rest? {
+  mutating func rest(at now: Instant, _ configuration: BluetoothSystem.Configuration) -> Rest? {
     guard !isEnding else { return nil }
     switch life {
     case .notRunning, .suspended: return nil
@@ -324,9 +317,8 @@ extension App {
       guard case .lost(let since) = process.contact, now >= since + configuration.launchBudget else { return nil }
       return .unresponsive(because: "not attached")
     case .background(var process, let stay):
-      let isBusy = isBusy(process, hasOpenWork)
-      guard now >= restTime(process, stay, configuration, isBusy: isBusy) else { return nil }
-      let overran = hasBackgroundMode && isBusy
+      guard now >= restTime(process, stay, configuration) else { return nil }
+      let overran = hasBackgroundMode && isBusy(process)
       let exhausted = process.work.exhausted(budget: wakeBudget(configuration))
       process.overruns = overran ? process.overruns + 1 : 0
       guard process.overruns < configuration.overrunsUntilKilled else {

@@ -26,22 +26,25 @@ extension App {
     case overranForGood
   }
 
-  func isBusy(_ process: AppProcess, _ hasOpenWork: Bool) -> Bool {
-    process.unhandledEvents > 0 || process.link == nil || !actions.isEmpty || hasOpenWork
+  /// Whether the app has something left to do. Answers that it waits for do not count: they wake it.
+  func isBusy(_ process: AppProcess) -> Bool {
+    process.unhandledEvents > 0 || process.link == nil || !actions.isEmpty
   }
 
+  /// When the app is suspended. One that has handled everything also has the rest of its budget, as on iOS: timers,
+  /// tasks and other queues may still be at work for what it was told, and nobody but the app knows.
   func restTime(
-    _ process: AppProcess, _ stay: AppLife.Stay, _ configuration: BluetoothSystem.Configuration, isBusy: Bool
+    _ process: AppProcess, _ stay: AppLife.Stay, _ configuration: BluetoothSystem.Configuration
   ) -> Instant {
     // Whatever the app says, is told or has begun: none of it keeps the app awake (F1).
     guard hasBackgroundMode else { return stay.since + configuration.leaveGrace }
-    guard isBusy else { return min(stay.lastActivity + configuration.idleGrace, stay.budgetEnds) }
-    return process.work.exhausted(budget: wakeBudget(configuration)).map { min($0, stay.budgetEnds) }
-      ?? stay.budgetEnds
+    // A person waits for the answer, and is told when it is too late.
+    let granted = max(stay.budgetEnds, actions.lastDeadline ?? stay.budgetEnds)
+    return process.work.exhausted(budget: wakeBudget(configuration)).map { min($0, granted) } ?? granted
   }
 
   /// The next time at which something about the app is due.
-  func deadline(after now: Instant, _ configuration: BluetoothSystem.Configuration, hasOpenWork: Bool) -> Instant? {
+  func deadline(after now: Instant, _ configuration: BluetoothSystem.Configuration) -> Instant? {
     switch life {
     case .notRunning: return startReason != nil && backOff.notBefore > now ? backOff.notBefore : nil
     case _ where isEnding: return nil
@@ -50,7 +53,7 @@ extension App {
       guard case .lost(let since) = process.contact else { return nil }
       return since + configuration.launchBudget
     case .background(let process, let stay):
-      return restTime(process, stay, configuration, isBusy: isBusy(process, hasOpenWork))
+      return restTime(process, stay, configuration)
     case .suspended(let process):
       let isThrottled = process.wakeNotBefore > now && wakeReason(at: process.wakeNotBefore, process) != nil
       return isThrottled ? process.wakeNotBefore : nil

@@ -14,14 +14,11 @@ enum AppLife: Sendable {
   /// A stay in the background, which ends in suspension.
   struct Stay: Sendable {
     let since: Instant
-    /// When the app last said something or was told something.
-    var lastActivity: Instant
-    /// When the app is suspended even if it is busy.
+    /// When the app is suspended, whether it is done or not.
     var budgetEnds: Instant
 
     init(at now: Instant, budget: Duration) {
       since = now
-      lastActivity = now
       budgetEnds = now + budget
     }
   }

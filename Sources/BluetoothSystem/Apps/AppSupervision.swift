@@ -31,9 +31,8 @@ extension BluetoothSystem {
   var appsDeadline: Instant? {
     var earliest = Earliest()
     earliest.consider(apps.alarm)
-    for (name, app) in apps.awakeApps {
-      let isWorking = app.state == .background && hasOpenWork(name)
-      earliest.consider(app.deadline(after: now, configuration, hasOpenWork: isWorking))
+    for app in apps.awakeApps {
+      earliest.consider(app.deadline(after: now, configuration))
       earliest.consider(app.actions.deadline)
     }
     return earliest.instant
@@ -81,8 +80,7 @@ extension BluetoothSystem {
 
   private mutating func restIfDone(_ name: String) {
     guard var app = apps[name] else { return }
-    let isWorking = app.state == .background && hasOpenWork(name)
-    guard let rest = app.rest(at: now, configuration, hasOpenWork: isWorking) else { return }
+    guard let rest = app.rest(at: now, configuration) else { return }
     switch rest {
     case .launchUnanswered: appLaunchFailed(name, "The supervisor has not answered.")
     case .unresponsive(let reason):

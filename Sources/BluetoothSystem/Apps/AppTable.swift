@@ -68,7 +68,7 @@ struct AppTable: Sendable, Sequence {
     }
     awake.remove(name)
     var earliest = Earliest()
-    earliest.consider(app.deadline(after: now, configuration, hasOpenWork: false))
+    earliest.consider(app.deadline(after: now, configuration))
     earliest.consider(app.actions.deadline)
     if earliest.instant != alarms[name] { alarms[name] = earliest.instant }
   }
@@ -76,5 +76,5 @@ struct AppTable: Sendable, Sequence {
   /// When something is due next about an app that is not awake.
   var alarm: Instant? { alarms.values.min() }
   /// The apps that are awake.
-  var awakeApps: [(name: String, app: App)] { awake.compactMap { name in all[name].map { (name, $0) } } }
+  var awakeApps: [App] { awake.compactMap { all[$0] } }
 }

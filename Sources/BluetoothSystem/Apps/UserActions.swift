@@ -46,6 +46,7 @@ struct UserActions: Sendable {
   var isFull: Bool { waiting.count >= Self.limit }
   var hasUntold: Bool { waiting.contains { !$0.isTold } }
   var deadline: Instant? { waiting.first?.deadline }
+  var lastDeadline: Instant? { waiting.last?.deadline }
 
   mutating func add(_ action: UserAction) { waiting.append(action) }
 
@@ -122,8 +123,15 @@ extension BluetoothSystem {
     }
   }
 
+  /// The app has answered. It may have something left to do for it.
+  private mutating func takeCompleted(_ identifier: ActionIdentifier, app name: String) -> UserAction? {
+    guard let action = apps[name]?.actions.complete(identifier) else { return nil }
+    apps[name]?.beginBudget(at: now, configuration)
+    return action
+  }
+
   mutating func completeAction(_ identifier: ActionIdentifier, _ error: String?, app name: String) {
-    guard let action = apps[name]?.actions.complete(identifier) else { return }
+    guard let action = takeCompleted(identifier, app: name) else { return }
     journal(.actionCompleted, [.app: name, .action: action.name, .succeeded: String(error == nil)])
     if let error {
       refuse(action.token, .unavailable, Self.bounded(error))
@@ -140,7 +148,7 @@ extension BluetoothSystem {
       return completeAction(
         identifier, "The app's answer is longer than \(UserAction.answerByteLimit) bytes.", app: name)
     }
-    guard let action = apps[name]?.actions.complete(identifier) else { return }
+    guard let action = takeCompleted(identifier, app: name) else { return }
     journal(.actionCompleted, [.app: name, .action: action.name, .succeeded: "true"])
     if action.argument == nil {
       emit(.controlReply(action.token, .success(status)))

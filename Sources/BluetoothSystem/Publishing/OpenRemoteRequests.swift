@@ -20,7 +20,6 @@ struct OpenRemoteRequests: Sendable {
   var count: Int { open.count }
   var deadline: Instant? { open.values.lazy.map(\.deadline).min() }
   func count(of app: String) -> Int { open.values.count { $0.manager.app == app } }
-  func hasAny(of app: String) -> Bool { open.values.contains { $0.manager.app == app } }
 
   mutating func add(_ request: OpenRemoteRequest) -> RemoteRequestIdentifier {
     last += 1
