@@ -310,8 +310,8 @@ let package = Package(
     tests(
       "LatchkeyDaemonTests",
       [
-        "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BusValue", "RandomTesting", "Timekeeping",
-        "BluetoothTypes", "SystemBus", "TimeTypes", "LatchkeyVersion", grdb, sqlite, log,
+        "LatchkeyDaemon", "BluetoothSystem", "AppLink", "AppLinkBus", "BlueZ", "BusValue", "RandomTesting",
+        "Timekeeping", "BluetoothTypes", "SystemBus", "TimeTypes", "LatchkeyVersion", grdb, sqlite, log,
       ], resources: [.copy("Stores")]),
     // Streets of machines in one process, and schedules of what happens on them.
     library(

@@ -52,10 +52,10 @@ package final class BlueZSimulator: Sendable {
     /// is given.
     var source: TurnQueue<Arrival>.Source? {
       switch self {
-      case .client(let machine, _, let client, _): .init(machine: machine, name: client)
+      case .client(let machine, _, let client, _): .init(group: machine, name: client)
       // Named so that it differs from the name of a client.
       case .channel(let machine, _, let channel, _):
-        .init(machine: AdapterName.machine(machine), name: "channel \(channel)")
+        .init(group: AdapterName.machine(machine), name: "channel \(channel)")
       case .bus, .request, .survey, .alarm: nil
       }
     }

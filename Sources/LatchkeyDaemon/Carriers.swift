@@ -37,6 +37,8 @@ final class Carriers: Sendable {
   private let supervisor: any Supervisor
   private let bluetoothBus: String?
   private let time: any TimeSource
+  /// In a simulated world.
+  private let turns: AppTurns?
   private let logger: Logger
   /// Limits how far bluetoothd's messages may run ahead of the loop. Beyond the limit, they wait on the bus, where
   /// none is lost. Most take less than a kilobyte, so their number matters. The largest that are accepted
@@ -47,10 +49,12 @@ final class Carriers: Sendable {
 
   /// - Parameter bluetoothBus: the address of bluetoothd's bus, or `nil` if it is the apps' bus.
   init(
-    loop: SystemLoop, supervisor: any Supervisor, bluetoothBus: String? = nil, time: any TimeSource, logger: Logger
+    loop: SystemLoop, supervisor: any Supervisor, bluetoothBus: String? = nil, time: any TimeSource,
+    turns: AppTurns? = nil, logger: Logger
   ) {
     self.loop = loop
     self.time = time
+    self.turns = turns
     lines = Lines(loop: loop)
     self.supervisor = supervisor
     self.bluetoothBus = bluetoothBus
@@ -64,7 +68,10 @@ final class Carriers: Sendable {
   /// and go on with what they were about. So what bluetoothd has is known by then: a request for a link that exists would
   /// fail otherwise.
   func start() throws(DaemonError) {
-    let server = AppLinkServer(logger: logger) { [weak self] in self?.receive($0) }
+    let server = AppLinkServer(logger: logger) { [weak self, turns] event in
+      guard let turns else { return self?.receive(event) ?? () }
+      turns.add(event) { [weak self] in self?.receive(event) }
+    }
     let bluetooth = bluetoothBus.map { BusAddress($0) } ?? .system
     let looked = DispatchSemaphore(value: 0)
     let client = BlueZClient(
@@ -119,6 +126,7 @@ final class Carriers: Sendable {
       bluez: { [self] message in client.withLock { $0 }?.send(message) },
       event: { [self] event, link in
         guard let connection = names.withLock({ $0.connections[link] }) else { return }
+        turns?.willSend(event, to: connection)
         server.withLock { $0 }?.send(event, to: connection)
       },
       attachReply: { [self] token, result in replyAttach(token, result) },

@@ -86,10 +86,12 @@ package final class Daemon: Sendable {
         configuration: configuration, apps: registry.apps.values.map(\.declaration), leftOut: registry.leftOut,
         stored: try store.load(),
         seed: WorldSeed.of(machine: environment[Journal.machineVariable] ?? "") ?? random.next()))
+    let turns = Self.isSimulated ? AppTurns(time: time) : nil
     loop = SystemLoop(
-      time: time, store: store, supervisor: supervisor, registry: registry, logger: logger, executor: executor)
+      time: time, store: store, supervisor: supervisor, registry: registry, logger: logger, turns: turns,
+      executor: executor)
     carriers = Carriers(
-      loop: loop, supervisor: supervisor, bluetoothBus: options.bluetoothBus, time: time, logger: logger)
+      loop: loop, supervisor: supervisor, bluetoothBus: options.bluetoothBus, time: time, turns: turns, logger: logger)
     self.logger = logger
   }
 
@@ -98,8 +100,7 @@ package final class Daemon: Sendable {
     guard let system = initial.withLock({ $0.take() }) else { preconditionFailure("a daemon runs once") }
     try carriers.start()
     // The processes of a simulated world are no matter of this machine's memory.
-    let isSimulated = ProcessInfo.processInfo.environment["LATCHKEY_CLOCK"] != nil
-    let pressure = isSimulated ? nil : MemoryPressure { [loop] in loop.handle(.memoryPressure) }
+    let pressure = Self.isSimulated ? nil : MemoryPressure { [loop] in loop.handle(.memoryPressure) }
     defer {
       pressure?.close()
       carriers.close()
@@ -115,6 +116,10 @@ package final class Daemon: Sendable {
   }
 
   package func stop() { loop.stop() }
+
+  private static var isSimulated: Bool {
+    ProcessInfo.processInfo.environment[ProcessClock.variable].map { !$0.isEmpty } ?? false
+  }
 
   /// Whether systemd runs apps' units here. If systemd runs the machine but is not on the bus yet, latchkeyd ends and
   /// is started again. Otherwise apps with units would become latchkeyd's children, with its rights.

@@ -63,13 +63,16 @@ package final class SystemLoop: Sendable {
   private let supervisor: any Supervisor
   private let registry: AppRegistry
   private let logger: Logger
+  /// In a simulated world.
+  private let turns: AppTurns?
   /// Where its tasks run, or `nil` for Swift's own executor.
   private let executor: (any TaskExecutor)?
 
-  package init(
+  init(
     time: any TimeSource, store: any StateStore, supervisor: any Supervisor, registry: AppRegistry, logger: Logger,
-    executor: (any TaskExecutor)? = nil
+    turns: AppTurns? = nil, executor: (any TaskExecutor)? = nil
   ) {
+    self.turns = turns
     self.executor = executor
     (entries, continuation) = AsyncStream.makeStream()
     self.time = time
@@ -114,8 +117,11 @@ package final class SystemLoop: Sendable {
       statusAlarm.set(nil)
       watchdog?.set(nil)
     }
-    let news = Task(executorPreference: executor) { [supervisor, continuation] in
-      for await piece in supervisor.news { continuation.yield(.event(piece.event)) }
+    let news = Task(executorPreference: executor) { [supervisor, turns, continuation] in
+      for await piece in supervisor.news {
+        let tell: AppTurns.Work = { continuation.yield(.event(piece.event)) }
+        if let turns { turns.add(piece, tell) } else { tell() }
+      }
     }
     defer { news.cancel() }
     let trouble = Trouble()

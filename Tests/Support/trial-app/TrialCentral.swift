@@ -22,7 +22,7 @@ final class TrialCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     if setup["forgets"] == "yes", isRelaunched { options = [:] }
     // One whose delegate is called in another order than the system promises.
     if setup["pretends"] == "order", isRelaunched { pretend("connected", peer: "P") }
-    manager = CBCentralManager(delegate: self, queue: .main, options: options)
+    manager = CBCentralManager(delegate: self, queue: setup.queue, options: options)
   }
 
   private func note(_ event: String, _ fields: KeyValuePairs<String, Any> = [:]) { record(event, fields) }

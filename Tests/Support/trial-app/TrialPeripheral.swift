@@ -18,7 +18,7 @@ final class TrialPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked S
     super.init()
     var options: [String: Any] = [:]
     options[CBPeripheralManagerOptionRestoreIdentifierKey] = setup.restoreIdentifier
-    manager = CBPeripheralManager(delegate: self, queue: .main, options: options)
+    manager = CBPeripheralManager(delegate: self, queue: setup.queue, options: options)
   }
 
   func peripheralManager(_ peripheral: CBPeripheralManager, willRestoreState dict: [String: Any]) {

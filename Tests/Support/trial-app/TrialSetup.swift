@@ -1,4 +1,5 @@
 import CoreBluetooth
+import Dispatch
 import Foundation
 
 /// What the app is to do, from its arguments.
@@ -12,6 +13,8 @@ struct TrialSetup {
 
     subscript(_ option: String) -> String? { options[option] }
     func uuid(_ option: String) -> CBUUID? { options[option].map { CBUUID(string: $0) } }
+    /// Where its delegate is called.
+    var queue: DispatchQueue { self["queue"] == "own" ? DispatchQueue(label: name) : .main }
     /// The name in records.
     var name: String { restoreIdentifier ?? role.rawValue }
   }

@@ -22,6 +22,7 @@
 //     remembers=yes    counts connections in its UserDefaults, and says at each start how many there were
 //     forgets=yes      makes another manager than the one that is to be restored
 //     pretends=order|twice     claims to have been called out of order, or twice
+//     queue=own        has its delegate called on a queue of its own; not with `every`, `retract`
 //   misuse=WHAT    is done as soon as the first manager is on
 //
 // It records what it is told: `latchkey: EVENT key=value`.

@@ -1,19 +1,19 @@
 import Testing
 import TimeTypes
 
-@testable import BlueZSimulator
+@testable import Timekeeping
 
 /// Which of the things that were said at one moment comes first.
-@Suite("Turns of a world's simulator") struct TurnQueueTests {
+@Suite("Turns of one moment of a world") struct TurnQueueTests {
   typealias Source = TurnQueue<String>.Source
 
   private static let moment = Instant.zero + .seconds(5)
   private static let said: [(source: Source, text: String)] = [
-    (Source(machine: "door", name: ":1.9"), "door 9, first"),
-    (Source(machine: "phone", name: ":1.2"), "phone 2, first"),
-    (Source(machine: "door", name: ":1.10"), "door 10, first"),
-    (Source(machine: "door", name: ":1.9"), "door 9, second"),
-    (Source(machine: "phone", name: ":1.2"), "phone 2, second"),
+    (Source(group: "door", name: ":1.9"), "door 9, first"),
+    (Source(group: "phone", name: ":1.2"), "phone 2, first"),
+    (Source(group: "door", name: ":1.10"), "door 10, first"),
+    (Source(group: "door", name: ":1.9"), "door 9, second"),
+    (Source(group: "phone", name: ":1.2"), "phone 2, second"),
   ]
 
   private func turns(_ order: [Int]) -> [[String]] {
@@ -34,13 +34,24 @@ import TimeTypes
     }
   }
 
+  @Test("A4: what comes first whoever said it is handled before a name is looked at")
+  func rank() {
+    var queue = TurnQueue<String>()
+    queue.add("gone", from: Source(group: "app", rank: 2, name: ":1.1"))
+    queue.add("ended", from: Source(group: "app", rank: 1, name: ""))
+    queue.add("asked", from: Source(group: "app", name: ":1.12"))
+    var handled: [String] = []
+    while !queue.isEmpty { handled += queue.nextTurn(at: Self.moment) }
+    #expect(handled == ["asked", "ended", "gone"])
+  }
+
   @Test("A4: what comes later waits behind what is there already")
   func later() {
     var queue = TurnQueue<String>()
-    queue.add("first", from: Source(machine: "door", name: ":1.9"))
-    queue.add("second", from: Source(machine: "door", name: ":1.9"))
+    queue.add("first", from: Source(group: "door", name: ":1.9"))
+    queue.add("second", from: Source(group: "door", name: ":1.9"))
     #expect(queue.nextTurn(at: Self.moment) == ["first"])
-    queue.add("third", from: Source(machine: "door", name: ":1.1"))
+    queue.add("third", from: Source(group: "door", name: ":1.1"))
     #expect(queue.nextTurn(at: Self.moment) == ["second"])
     #expect(queue.nextTurn(at: Self.moment) == ["third"])
   }
@@ -48,7 +59,7 @@ import TimeTypes
   @Test("A4: ten thousand things at once need a few hundred turns, and keep their order")
   func many() {
     var queue = TurnQueue<Int>()
-    for number in 0..<10_000 { queue.add(number, from: .init(machine: "door", name: ":1.9")) }
+    for number in 0..<10_000 { queue.add(number, from: .init(group: "door", name: ":1.9")) }
     var handled: [Int] = []
     var count = 0
     while !queue.isEmpty {
@@ -64,15 +75,15 @@ import TimeTypes
     var queue = TurnQueue<Int>()
     var count = 0
     while queue.takesTurns(at: Self.moment), count < 10_000 {
-      queue.add(count, from: .init(machine: "door", name: ":1.9"))
+      queue.add(count, from: .init(group: "door", name: ":1.9"))
       #expect(queue.nextTurn(at: Self.moment) == [count])
       count += 1
     }
     #expect(count == TurnQueue<Int>.turnsAtOneMoment)
     #expect(queue.takesTurns(at: Self.moment + .nanoseconds(1)))
     // What waits keeps its place before what comes.
-    queue.add(1, from: .init(machine: "door", name: ":1.9"))
-    queue.add(2, from: .init(machine: "door", name: ":1.9"))
+    queue.add(1, from: .init(group: "door", name: ":1.9"))
+    queue.add(2, from: .init(group: "door", name: ":1.9"))
     #expect(queue.takesTurns(at: Self.moment))
     #expect(queue.nextTurn(at: Self.moment) == [1, 2])
     #expect(!queue.takesTurns(at: Self.moment))
