@@ -25,6 +25,25 @@ struct ConductorTests {
     #expect(world.conductor.now == Instant.zero + .seconds(10))
   }
 
+  @Test("At one moment, what belongs to no machine rings first, and then machine by machine, whoever was started first")
+  func machines() throws {
+    let world = try PuppetWorld()
+    defer { world.end() }
+    // Two machines may start a process at the same time, and then it is chance which was first.
+    for machine in ["phone", "door", nil] {
+      let environment = machine.map { ["LATCHKEY_MACHINE=\($0)"] } ?? []
+      try world.spawn(
+        PuppetWorld.puppetPath, [machine ?? "air", "1000", "2", world.file], environment: environment)
+      try world.conductor.settle()
+    }
+    try world.conductor.run(until: Instant.zero + .seconds(2))
+    #expect(
+      world.lines == [
+        "air 1000000000", "door 1000000000", "phone 1000000000", "air 2000000000", "door 2000000000",
+        "phone 2000000000",
+      ])
+  }
+
   @Test("A step never goes beyond its limit, and reports which process was woken")
   func limit() throws {
     let world = try PuppetWorld()

@@ -8,9 +8,9 @@ import Timekeeping
 ///
 /// The world is a set of processes, ours and others, that know nothing of each other's work. Time stands still while
 /// any of them has something to do. When all of them wait, it leaps to the next moment at which one of them wanted to
-/// be woken, and that one is woken. Processes due at the same moment are woken one after the other, in the order in
-/// which they were started, each when the one before has finished. So a run does not depend on how fast the machine
-/// is.
+/// be woken, and that one is woken. Processes due at the same moment are woken one after the other, each when the one before has
+/// finished: first those of no machine, then machine by machine, in the order in which they were started there. (Which of two
+/// machines' processes was started first may be chance.) So a run does not depend on how fast the machine is.
 ///
 /// It owns `DIR/now` and `DIR/socket`, which `SharedClock` describes. All calls block. Use it from one thread at a
 /// time. When it is gone, the world is over.
@@ -207,7 +207,7 @@ package final class Conductor {
   }
 
   private func nextDue() -> Due? {
-    var best: (key: (Int64, UInt64, pid_t, UInt64), due: Due)?
+    var best: (key: (Int64, String, UInt64, pid_t, UInt64), due: Due)?
     for connection in sockets.connections {
       guard connection.deadline != SharedClock.Layout.noDeadline else { continue }
       let process = world.process(connection.pid)
@@ -216,7 +216,7 @@ package final class Conductor {
       let deadline = max(connection.deadline, now.nanoseconds)
       // A process may have several connections: a story's app has one of its own, and one of the library that gives it the
       // story's time. The numbers of descriptors change from run to run.
-      let key = (deadline, process?.startTime ?? 0, connection.pid, connection.number)
+      let key = (deadline, connection.machine, process?.startTime ?? 0, connection.pid, connection.number)
       if let best, best.key < key { continue }
       best = (
         key,

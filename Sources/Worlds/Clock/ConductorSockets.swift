@@ -8,6 +8,8 @@ struct ConductorSockets: ~Copyable {
   struct Connection {
     let socket: Int32
     let pid: pid_t
+    /// The machine that the process belongs to; empty for one that belongs to none.
+    let machine: String
     /// How many connections were made before it.
     let number: UInt64
     /// Nanoseconds; `SharedClock.Layout.noDeadline` for none.
@@ -103,7 +105,8 @@ struct ConductorSockets: ~Copyable {
         close(socket)
         continue
       }
-      connections.append(Connection(socket: socket, pid: pid, number: made))
+      let machine = WorldProcesses.machine(of: pid) ?? ""
+      connections.append(Connection(socket: socket, pid: pid, machine: machine, number: made))
       made += 1
     }
   }
