@@ -64,6 +64,17 @@ struct AppRelaunchTests {
     #expect(later.judgement == .kept, "\(later.reason)")
   }
 
+  @Test("S10: an app that never ran was told nothing in the wrong way, and nothing in the right way either")
+  func neverRan() {
+    let entries = [step(.machineDown, at: 0)]
+    for kind in [.restoredInOrder, .toldNothingTwice] as [Stories.Expectation.Kind] {
+      let result = judge(kind, entries)
+      #expect(result.judgement == .notJudged, "\(result.reason)")
+      #expect(result.reason.contains("never ran"), "\(result.reason)")
+    }
+    #expect(judge(.told, event: "connected", entries).judgement == .broken)
+  }
+
   @Test("S10: an app that was told out of order breaks 'restored in order', whatever the story does then")
   func outOfOrder() {
     let entries = [launch()] + told("stateChanged", at: 0) + [step(.appKilled, at: 1)]

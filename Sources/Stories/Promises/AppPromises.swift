@@ -9,9 +9,11 @@ enum AppPromises {
     guard let app = expectation.app else { return AirPromises.judge(expectation, on: machine, evidence) }
     let judge = AppJudge(expectation: expectation, app: app, machine: machine, evidence: evidence)
     guard judge.hasRun else {
+      let reason = "\(app) never ran on \(machine)"
+      // These two are about the way in which it is told things, and not about whether.
+      if [.restoredInOrder, .toldNothingTwice].contains(expectation.kind) { return evidence.notJudged(reason) }
       return expectation.times == .never
-        ? evidence.neverJudged("\(app) never ran on \(machine)")
-        : evidence.missing("\(app) never ran on \(machine)", since: evidence.window.lowerBound)
+        ? evidence.neverJudged(reason) : evidence.missing(reason, since: evidence.window.lowerBound)
     }
     return judge.finding
   }
