@@ -67,6 +67,7 @@ struct ProveCommand: ParsableCommand {
     if let times, times < 1 || output.namesFile || keep != nil || on != nil {
       throw ValidationError("--repeat takes a number from 1 up, and neither --json, --html, --keep nor --on")
     }
+    if seeds != 1, times == nil { throw ValidationError("--seeds is for many runs: give --repeat as well") }
     guard (1...1_000_000).contains(seeds) else { throw ValidationError("--seeds must be from 1 to 1000000") }
     if let keep { try Self.check(keep: keep) }
   }

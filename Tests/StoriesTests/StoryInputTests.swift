@@ -37,6 +37,7 @@ struct StoryInputTests {
         == "FILE:2: is not text in UTF-8, as a scenario must be")
     #expect(refusal(ofFile: "/dev/zero/x.yaml").contains("no such scenario file"))
     #expect(refusal(ofFile: "/dev/null").contains("is not a text file"))
+    #expect(refusal(ofFile: "/proc/self/").contains("that is a folder"))
     #expect(refusal(ofFile: "/dev/zero").contains("is not a text file"))
     #expect(
       try refusal(Array(repeating: 0x20, count: ScenarioParser.maximumSize + 1)).contains("at most 1048576 bytes"))
@@ -45,7 +46,7 @@ struct StoryInputTests {
   @Test("A15: however deep or long a file is, its error is a line that a person reads")
   func deep() throws {
     let error = try refusal("name: " + String(repeating: "[", count: 100_000))
-    #expect(error.hasPrefix("FILE:1: not YAML: "))
+    #expect(error.hasPrefix("FILE:1: not YAML: its lists and mappings are nested too deeply"))
     #expect(error.utf8.count < 300, "\(error.prefix(400))")
     let long = try refusal("\(String(repeating: "k", count: 50_000)): 1\n\(Self.machines)")
     #expect(long.utf8.count < 1100)

@@ -130,5 +130,9 @@ struct VocabularyTests {
     #expect(EventNames.distance(String(repeating: "x", count: 100_000), "a") == 64)
     #expect(EventNames.nearest(to: "bolt.movde", among: ["bolt.moved", "link.up"]) == ["bolt.moved"])
     #expect(EventNames.nearest(to: "x", among: []).isEmpty)
+    // A part of a name differs from it by many letters, and is nearer to a short one.
+    let modes: Set = ["fetch", "audio", "bluetooth-central", "bluetooth-peripheral"]
+    #expect(EventNames.nearest(to: "bluetooth", among: modes) == ["bluetooth-central", "bluetooth-peripheral"])
+    #expect(EventNames.nearest(to: "magic", among: modes) == modes.sorted())
   }
 }

@@ -72,12 +72,21 @@ enum EventNames {
     Event(rawValue: event).map { Set($0.fields.map(\.rawValue)) }
   }
 
-  /// The few names that differ least from this one.
+  /// What somebody who wrote this name may have meant: the few names that differ least from it or have it in them; all names if
+  /// there are no such, and not too many to read.
   static func nearest(to name: String, among names: Set<String>) -> [String] {
     let ordered = names.map { (distance: distance($0, name), name: $0) }.sorted { $0 < $1 }
     guard let best = ordered.first?.distance else { return [] }
+    if best > max(2, name.count / 3) {
+      let longer = names.filter { !name.isEmpty && $0.contains(name) }
+      if !longer.isEmpty { return Array(longer.sorted().prefix(4)) }
+      if names.count <= readableCount { return names.sorted() }
+    }
     return ordered.prefix(4).filter { $0.distance <= best + 2 }.map(\.name)
   }
+
+  /// So many names are still of use in an error.
+  private static let readableCount = 40
 
   /// How many letters must be inserted, removed or changed to turn one into the other (Levenshtein).
   static func distance(_ one: String, _ other: String) -> Int {

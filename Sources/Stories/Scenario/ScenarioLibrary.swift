@@ -100,7 +100,10 @@ package enum ScenarioLibrary {
     var isFolder: ObjCBool = false
     if nameOrFile.contains("/") || nameOrFile.hasSuffix(".yaml") {
       if files.fileExists(atPath: nameOrFile, isDirectory: &isFolder), !isFolder.boolValue { return nameOrFile }
-      throw ScenarioError(file: nameOrFile, line: nil, problem: "there is no such scenario file")
+      throw ScenarioError(
+        file: nameOrFile, line: nil,
+        problem: isFolder.boolValue
+          ? "that is a folder; name a scenario file in it" : "there is no such scenario file")
     }
     let folders = folders(environment: environment, executableFolder: executableFolder)
     for folder in folders {

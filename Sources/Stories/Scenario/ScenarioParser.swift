@@ -98,11 +98,14 @@ package struct ScenarioParser {
   /// The error, without the surrounding lines, which may be long.
   private static func problem(of error: any Error) -> String {
     switch error as? YamlError {
+    // The parser's own words name a function of its library.
+    case .parser(_, let problem, _, _) where problem.hasPrefix("Maximum nesting level"):
+      "its lists and mappings are nested too deeply"
     case .scanner(_, let problem, _, _), .parser(_, let problem, _, _), .composer(_, let problem, _, _),
       .reader(let problem, _, _, _):
       problem
     case .duplicatedKeysInMapping(let keys, _):
-      "\(keys.map { "'\($0)'" }.joined(separator: " and ")) stands twice in the mapping that begins here"
+      "\(keys.map { "'\($0)'" }.joined(separator: " and ")) stands twice in one mapping, here for the first time"
     default: "\(error)"
     }
   }

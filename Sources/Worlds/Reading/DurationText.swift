@@ -16,15 +16,27 @@ package enum DurationText {
     return value
   }
 
+  /// The most days that a duration can have: 100 years.
+  package static let maximumDays = 36500
+
   /// A duration from 0 to 100 years, or `nil` if the text isn't a duration.
   package static func parse(_ text: String) -> Duration? {
+    guard !isTooLong(text), let total = nanoseconds(text) else { return nil }
+    return .nanoseconds(Int64(total.rounded()))
+  }
+
+  /// Whether it is written like a duration, and is longer than one can be.
+  package static func isTooLong(_ text: String) -> Bool {
+    nanoseconds(text).map { $0 > Double(maximumDays) * 86400e9 } ?? false
+  }
+
+  private static func nanoseconds(_ text: String) -> Double? {
     for (suffix, nanoseconds) in units where text.hasSuffix(suffix) {
       let digits = text.dropLast(suffix.count)
       guard let last = digits.last, last.isNumber || last == " ",
         let value = number(digits.hasSuffix(" ") ? digits.dropLast() : digits), value >= 0
       else { return nil }
-      let total = value * nanoseconds
-      return total <= 36500 * 86400e9 ? .nanoseconds(Int64(total.rounded())) : nil
+      return value * nanoseconds
     }
     return nil
   }

@@ -103,6 +103,9 @@ package struct MappingReader {
   package func duration(_ key: String) throws(ScenarioError) -> Duration {
     let examples = ["250ms", "10s", "5min", "2h", "1.5d"]
     let text = try text(key, examples)
+    guard !DurationText.isTooLong(text) else {
+      throw error("'\(key)' of \(subject) is longer than \(DurationText.maximumDays)d: '\(text)'", at: key)
+    }
     guard let duration = DurationText.parse(text) else {
       throw error("'\(key)' of \(subject) must be a duration, not '\(text)'", at: key, choices: examples)
     }
@@ -138,7 +141,8 @@ package struct MappingReader {
   package func place(_ key: String) throws(ScenarioError) -> Place {
     let values = try list(key, ["[400, 0]"]).map { $0.scalar.flatMap { DurationText.number($0.string) } }
     guard values.count == 2, let x = values[0], let y = values[1], abs(x) <= 1e6, abs(y) <= 1e6 else {
-      throw error("'\(key)' of \(subject) must be two numbers in metres, as in [400, 0]", at: key)
+      throw error(
+        "'\(key)' of \(subject) must be two numbers in metres, as in [400, 0], and none beyond 1000 km", at: key)
     }
     return Place(x: x, y: y)
   }
