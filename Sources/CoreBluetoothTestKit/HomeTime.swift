@@ -33,9 +33,7 @@ extension HomeEngine {
       for queue in processes.flatMap(\.queues) {
         await withCheckedContinuation { done in queue.async(flags: .barrier) { done.resume() } }
       }
-      for priority in [TaskPriority.high, .medium, .low, .background] {
-        await withCheckedContinuation { done in _ = Task.detached(priority: priority) { done.resume() } }
-      }
+      await TaskBarrier.pass()
       await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
       enqueue { engine in
         engine.isLooking = false

@@ -46,6 +46,44 @@ final class TaskApp: NSObject, CBCentralManagerDelegate, @unchecked Sendable {
   }
 }
 
+/// Has its thread taken away for a while, as by the computer's other work.
+actor HeldUp {
+  func work() { usleep(30_000) }
+}
+
+/// An app whose tasks take a while at each step.
+final class HeldUpApp: NSObject, CBCentralManagerDelegate, @unchecked Sendable {
+  private let heldUp = HeldUp()
+  private var central: CBCentralManager?
+
+  override init() {
+    super.init()
+    Task {
+      await heldUp.work()
+      await heldUp.work()
+      central = CBCentralManager(delegate: self, queue: DispatchQueue(label: "held up"))
+    }
+  }
+  func centralManagerDidUpdateState(_ central: CBCentralManager) {
+    Task {
+      await heldUp.work()
+      central.scanForPeripherals(withServices: [lampService])
+    }
+  }
+}
+
+/// An app with a task that waits in its thread until it is let go.
+final class StuckApp: NSObject, @unchecked Sendable {
+  private let gate = DispatchSemaphore(value: 0)
+  override init() {
+    super.init()
+    Task { wait() }
+  }
+  private func wait() { gate.wait() }
+  func release() { gate.signal() }
+  deinit { gate.signal() }
+}
+
 /// An app whose delegate only feeds a stream. One task reads it for as long as the app lives.
 final class StreamApp: NSObject, CBCentralManagerDelegate, @unchecked Sendable {
   private enum Event: Sendable {

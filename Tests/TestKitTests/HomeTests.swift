@@ -48,6 +48,26 @@ struct HomeTests {
     #expect(found == 1, "\(runs[0])")
   }
 
+  @Test("Time waits for a task whose thread the computer's other work holds up")
+  func heldUpThread() async throws {
+    let (home, _) = home { _ in HeldUpApp() }
+    await home.advance(by: .seconds(3600))
+    let calls = home.calls(to: Self.app)
+    #expect(calls.map(\.method).prefix(2) == ["didUpdateState", "didDiscover"])
+    #expect(try #require(calls.first).time < .seconds(1), "\(calls)")
+    #expect(try #require(calls.last).time < .seconds(10), "\(calls)")
+  }
+
+  @Test("A task that waits for something in its thread keeps time from passing for a moment only")
+  func stuckThread() async throws {
+    let (home, _) = home { _ in StuckApp() }
+    let began = ContinuousClock.now
+    await home.advance(by: .seconds(3600))
+    #expect(home.clock.now == .seconds(3600))
+    #expect(ContinuousClock.now - began < .seconds(60))
+    (home.app(Self.app) as? StuckApp)?.release()
+  }
+
   @Test("Time waits until a hold is released")
   func holding() async throws {
     let (home, _) = home { SlowApp($0) }
