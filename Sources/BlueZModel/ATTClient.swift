@@ -19,7 +19,7 @@ struct ATTClient: Sendable {
   var hasRetried = false
 
   enum Operation: Sendable {
-    case exchangeMTU
+    case exchangeMTU(Int)
     case readServerFeatures
     case readDatabaseHash
     case refreshDatabaseHash
@@ -130,7 +130,7 @@ extension ATTClient {
 extension ATTClient.Operation {
   var question: ATTPDU {
     switch self {
-    case .exchangeMTU: .exchangeMTURequest(UInt16(ATTLimits.maximumMTU))
+    case .exchangeMTU(let mtu): .exchangeMTURequest(UInt16(mtu))
     case .readServerFeatures: .readByTypeRequest(start: 1, end: 0xFFFF, type: WellKnownUUID.serverFeatures)
     case .readDatabaseHash, .refreshDatabaseHash:
       .readByTypeRequest(start: 1, end: 0xFFFF, type: WellKnownUUID.databaseHash)
@@ -243,7 +243,8 @@ extension BlueZModel {
   }
 
   mutating func setMTU(_ peer: UInt16, on identifier: LinkIdentifier) {
-    let mtu = min(max(Int(peer), ATTLimits.defaultMTU), ATTLimits.maximumMTU)
+    let mtu = min(max(Int(peer), ATTLimits.defaultMTU), manners.mtu)
+    links[identifier]?.isOfAnotherKind = mtu < ATTLimits.maximumMTU
     guard let link = links[identifier], link.mtu != mtu else { return }
     links[identifier]?.mtu = mtu
     linkShowsMTU(link.device)

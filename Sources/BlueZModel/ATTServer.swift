@@ -39,7 +39,7 @@ extension BlueZModel {
     }
     switch pdu {
     case .exchangeMTURequest(let mtu):
-      send(.exchangeMTUResponse(UInt16(ATTLimits.maximumMTU)), on: identifier)
+      send(.exchangeMTUResponse(UInt16(manners.mtu)), on: identifier)
       setMTU(mtu, on: identifier)
     case .readByGroupTypeRequest, .readByTypeRequest, .findInformationRequest:
       let reader = DatabaseReader(
@@ -76,7 +76,9 @@ extension BlueZModel {
     guard let attribute = server.database.attribute(handle) else {
       return refuse(pdu, handle, .invalidHandle, on: link)
     }
-    if let error = attribute.readError(security(of: link)) { return refuse(pdu, handle, error, on: link) }
+    if let error = attribute.readError(security(of: link)) ?? chosenError(attribute, .read) {
+      return refuse(pdu, handle, error, on: link)
+    }
     guard case .application(let client, let path) = attribute.source else {
       let reader = DatabaseReader(
         database: server.database, mtu: links[link]?.mtu ?? ATTLimits.defaultMTU, name: adapterName,
@@ -100,7 +102,9 @@ extension BlueZModel {
     guard let attribute = server.database.attribute(handle) else {
       return refuse(pdu, handle, .invalidHandle, on: link)
     }
-    if let error = attribute.writeError(security(of: link)) { return refuse(pdu, handle, error, on: link) }
+    if let error = attribute.writeError(security(of: link)) ?? chosenError(attribute, .write) {
+      return refuse(pdu, handle, error, on: link)
+    }
     guard value.count <= ATTLimits.maximumValueLength else {
       return refuse(pdu, handle, .invalidAttributeValueLength, on: link)
     }
@@ -131,7 +135,7 @@ extension BlueZModel {
   mutating func serveCommand(_ pdu: ATTPDU, on link: LinkIdentifier) {
     // bluetoothd does not check whether the characteristic allows commands.
     guard case .writeCommand(let handle, let value) = pdu, let attribute = server.database.attribute(handle),
-      attribute.writeError(security(of: link)) == nil,
+      attribute.writeError(security(of: link)) == nil, chosenError(attribute, .write) == nil,
       value.count <= ATTLimits.maximumValueLength, case .application(let client, let path) = attribute.source
     else { return }
     let request = remoteRequest(on: link)
@@ -155,7 +159,9 @@ extension BlueZModel {
     guard let attribute = server.database.attribute(handle) else {
       return refuse(pdu, handle, .invalidHandle, on: link)
     }
-    if let error = attribute.writeError(security(of: link)) { return refuse(pdu, handle, error, on: link) }
+    if let error = attribute.writeError(security(of: link)) ?? chosenError(attribute, .write) {
+      return refuse(pdu, handle, error, on: link)
+    }
     guard let prepared = links[link]?.server.prepared, prepared.count < ATTServing.preparedLimit else {
       return refuse(pdu, handle, .prepareQueueFull, on: link)
     }

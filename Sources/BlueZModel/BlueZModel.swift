@@ -21,8 +21,8 @@ package struct BlueZModel: Sendable {
     case message(from: ClientIdentifier, ClientMessage)
     case clientVanished(ClientIdentifier)
     case radio(RadioOutput.Event)
-    /// The answer to `Effect.readRSSI`, in dBm, or `nil` if the link is gone.
-    case rssi(RSSIQuery, Int8?)
+    /// The answer to `Effect.readRSSI`, in dBm, or `nil` if the link is gone or the controller does not say.
+    case rssi(RSSIQuery, Int8?, isLinked: Bool)
     case channel(ChannelIdentifier, ChannelInput)
     /// From outside: the service manager, a person or the hardware.
     case control(Control)
@@ -142,6 +142,7 @@ package struct BlueZModel: Sendable {
   var channels = AcquiredChannels()
   var creditChannels = CreditChannels()
   var malformedAdvertisementCount = 0
+  private(set) var manners = MachineManners()
 
   package init(configuration: BlueZConfiguration, storage: BlueZStorage = BlueZStorage()) {
     self.configuration = configuration
@@ -152,6 +153,9 @@ package struct BlueZModel: Sendable {
   /// Sets which of bluetoothd's known bugs are simulated.
   package mutating func setQuirks(_ quirks: BlueZConfiguration.Quirks) { configuration.quirks = quirks }
 
+  /// Sets what a test makes of the machine.
+  package mutating func setManners(_ manners: MachineManners) { self.manners = manners }
+
   /// Handles everything that was due before `now`, then the event. Returns what to do, in order.
   package mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
     self.now = max(now, self.now)
@@ -160,8 +164,9 @@ package struct BlueZModel: Sendable {
     case .message(let client, let message): if isRunning { receive(message, from: client) }
     case .clientVanished(let client): if isRunning { forget(client) }
     case .radio(let event): receive(event)
-    case .rssi(let query, let rssi):
-      reply(to: query.client, query.call, rssi.map { .success(.rssi($0)) } ?? .failure(.notConnected))
+    case .rssi(let query, let rssi, let isLinked):
+      let failure = isLinked ? BlueZError.failed("the controller does not tell the signal's strength") : .notConnected
+      reply(to: query.client, query.call, rssi.map { .success(.rssi($0)) } ?? .failure(failure))
     case .channel(let channel, let input): if isRunning { receive(input, through: channel) }
     case .control(let control): apply(control)
     case .timePassed: break

@@ -41,7 +41,7 @@ extension BlueZModel {
   mutating func attach(_ identifier: LinkIdentifier) {
     guard let path = links[identifier]?.device, let device = devices[path] else { return }
     // Clients' subscriptions are written before anything is read.
-    enqueue([.exchangeMTU] + liveSubscriptions(of: device), on: identifier)
+    enqueue([.exchangeMTU(manners.mtu)] + liveSubscriptions(of: device), on: identifier)
   }
 
   /// Only then does bluetoothd read (src/shared/gatt-client.c, `exchange_mtu_cb`): what clients asked for in the meantime

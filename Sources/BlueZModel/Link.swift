@@ -31,6 +31,8 @@ struct Link: Sendable {
   var earlyFrames: [Frame] = []
 
   var mtu = ATTLimits.defaultMTU
+  /// One of its ends agreed on a smaller MTU than any bluetoothd does (`MachineManners.mtu`).
+  var isOfAnotherKind = false
   var client = ATTClient()
   var server = ATTServing()
   var pairing: Pairing?

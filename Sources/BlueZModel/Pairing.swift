@@ -118,7 +118,7 @@ extension BlueZModel {
   private mutating func pairingRequested(_ capability: UInt8, bonds: Bool, on identifier: LinkIdentifier) {
     guard let link = links[identifier], link.pairing == nil else { return }
     // The kernel refuses bonds only. A pairing without a bond goes on until a user has to be asked.
-    guard kernel.isPairable || !bonds else {
+    guard manners.pairs, kernel.isPairable || !bonds else {
       return refusePairing(identifier, SecurityManager.Failure.notSupported)
     }
     let agent = agents.agent(for: devices[link.device]?.pairCall?.client)

@@ -86,7 +86,8 @@ extension BlueZModel {
     if configuration & 1 != 0, attribute.properties.contains(.notify) {
       // Towards another bluetoothd every notification is a Handle Multiple Value Notification, with four bytes before
       // the value.
-      send(.notification(attribute.handle, Array(value.prefix(link.mtu - 5))), on: identifier)
+      let header = link.isOfAnotherKind ? 3 : 5
+      send(.notification(attribute.handle, Array(value.prefix(link.mtu - header))), on: identifier)
     } else if configuration & 2 != 0, attribute.properties.contains(.indicate) {
       queueIndication(attribute.handle, Array(value.prefix(link.mtu - 3)), confirmation, on: identifier)
     }

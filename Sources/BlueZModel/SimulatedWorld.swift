@@ -1,5 +1,6 @@
 import BlueZ
 import BluetoothTypes
+import BusValue
 import Radio
 import TimeTypes
 
@@ -50,12 +51,23 @@ package struct SimulatedWorld: Sendable {
   private var siblings: [String: [String]] = [:]
   private var pending: [Step] = []
   private var machineCount: UInt64 = 0
+  private var refusals: [Refusal] = []
+  /// Machines whose links nobody can measure.
+  private var unmeasured: Set<String> = []
   /// Where and when walks end.
   private var walks: [String: (place: Position, ends: Instant)] = [:]
 
   private struct WorldLink: Sendable {
     var central: String
     var peripheral: String?
+  }
+
+  /// A machine's attempt to connect to another, which does not let it (`MachineManners`).
+  package struct Refusal: Sendable, Hashable {
+    package let central: String
+    package let peripheral: String
+    /// The peripheral's object at the central's bluetoothd.
+    package let device: ObjectPath
   }
 
   private enum Step: Sendable {
@@ -150,6 +162,19 @@ package struct SimulatedWorld: Sendable {
     deadlines[machine] = machines[machine]?.nextDeadline
   }
 
+  /// Sets what a test makes of a machine. Its links stay as they are.
+  package mutating func setManners(_ manners: MachineManners, of machine: String) {
+    machines[machine]?.setManners(manners)
+    radio.setManners(manners.radio, of: ControllerIdentifier(machine))
+    if manners.isMeasured { unmeasured.remove(machine) } else { unmeasured.insert(machine) }
+  }
+
+  /// The attempts to connect that were refused since the last call.
+  package mutating func takeRefusals() -> [Refusal] {
+    defer { refusals = [] }
+    return refusals
+  }
+
   // MARK: The loop
 
   private mutating func advance(to now: Instant) {
@@ -189,6 +214,7 @@ package struct SimulatedWorld: Sendable {
       case .radio(let input):
         for output in radio.handle(input, at: now) { take(output) }
         if radio.takeUnheardEnds() { forgetLinksThatBothLost() }
+        for refusal in radio.takeRefusals() { take(refusal) }
       case .model(let name, let event):
         let others = siblings[name] ?? []
         if !others.isEmpty {
@@ -231,6 +257,12 @@ package struct SimulatedWorld: Sendable {
     }
   }
 
+  private mutating func take(_ refusal: ConnectionRefusal) {
+    let central = refusal.initiator.name
+    guard let device = machines[central]?.device(onAir: refusal.address) else { return }
+    refusals.append(Refusal(central: central, peripheral: refusal.advertiser.name, device: device))
+  }
+
   private mutating func take(_ output: RadioOutput) {
     let name = output.controller.name
     switch output.event {
@@ -264,8 +296,10 @@ package struct SimulatedWorld: Sendable {
       if recordsAir, let event = WorldEvent(input, machine: name) { record(event) }
       pending.append(.radio(input))
     case .readRSSI(let query, let link):
+      let peer = links[link].flatMap { $0.central == name ? $0.peripheral : $0.central }
       let strength = radio.rssi(of: link, at: ControllerIdentifier(name), time: now)
-      pending.append(.model(name, .rssi(query, strength)))
+      let isRefused = strength != nil && peer.map(unmeasured.contains) == true
+      pending.append(.model(name, .rssi(query, isRefused ? nil : strength, isLinked: strength != nil)))
     case .started(let objects):
       outputs.append(.started(machine: name, objects))
       record(.bluetoothdStarted(machine: name))

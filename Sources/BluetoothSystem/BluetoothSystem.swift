@@ -120,6 +120,7 @@ package struct BluetoothSystem: Sendable {
     case .appLaunched(let app, let process): appLaunched(app, process)
     case .appLaunchFailed(let app, let message): appLaunchFailed(app, message)
     case .appEnded(let app, let process, let how): appEnded(app, process, how: how)
+    case .connectionRefused(let device, let error): connectionRefused(device, error)
     case .memoryPressure: reclaimMemory(because: "memory pressure")
     case .resumedFromSleep: wokeFromSleep()
     case .timePassed: break

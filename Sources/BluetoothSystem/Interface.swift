@@ -1,6 +1,7 @@
 import AppLink
 import BlueZ
 import BluetoothTypes
+import BusValue
 import JournalEvents
 import TimeTypes
 
@@ -179,6 +180,8 @@ extension BluetoothSystem {
     case appLaunchFailed(String, String)
     /// A process that was launched or adopted has ended. `how` is for people: `exit 0`, `signal 9`.
     case appEnded(String, ProcessIdentity, how: String)
+    /// A peripheral does not let this machine connect. bluetoothd never says so, and tries again: only a simulated home knows.
+    case connectionRefused(ObjectPath, PeerError)
     /// The machine's memory is short.
     case memoryPressure
     /// The machine was suspended and is running again.

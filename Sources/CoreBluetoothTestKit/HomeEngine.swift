@@ -33,6 +33,8 @@ final class HomeEngine: @unchecked Sendable {
   var holds = 0
   private var notes: [HomeNote] = []
   private(set) var latestLinkUp: Instant?
+  /// By the machine.
+  var manners: [String: HomeManners] = [:]
 
   /// A class, so that its system changes in its place: a second copy of it would make every table that changes a new one.
   final class Machine {
@@ -308,7 +310,9 @@ final class HomeEngine: @unchecked Sendable {
     defer { isWorking = false }
     while !work.isEmpty {
       switch work.removeFirst() {
-      case .world(let event): take(world.handle(event, at: clock.now))
+      case .world(let event):
+        take(world.handle(event, at: clock.now))
+        tellRefusals()
       case .system(let name, let event):
         guard let machine = machines[name], machine.isOn else { continue }
         let effects = machine.system.handle(event, at: clock.now, unixSeconds: clock.unixSeconds)

@@ -8,6 +8,14 @@ extension SimulatedHome {
 }
 
 extension HomeEngine {
+  /// Sets the name of the machine's adapter, which is its GAP name, as `bluetoothctl system-alias` does.
+  func rename(_ name: String, to new: String) {
+    run { engine in
+      let call = ClientMessage.call(CallIdentifier(1), path: WellKnown.firstAdapter, .set(\Adapter1.alias, to: new))
+      engine.work.append(.world(.message(machine: name, from: engine.nextClient(), call)))
+    }
+  }
+
   /// Asks the machine's bluetoothd, as `bluetoothctl disconnect` does. Nobody waits for the answers.
   func disconnect(_ name: String) {
     checkMachine(name)

@@ -89,6 +89,13 @@ final class PeripheralRun: NSObject, CBPeripheralManagerDelegate, @unchecked Sen
     advertise(manager)
   }
 
+  /// What it advertises has changed.
+  func advertiseAnew() {
+    guard let manager, manager.state == .poweredOn else { return }
+    stopAdvertising(manager)
+    advertise(manager)
+  }
+
   func advertise(_ given: CBPeripheralManager? = nil) {
     guard let manager = given ?? manager, manager.state == .poweredOn else { return }
     guard peripheral.isAdvertising else { return stopAdvertising(manager) }

@@ -74,7 +74,7 @@ public final class SimulatedHome: Sendable {
   public func addPeripheral(
     _ name: String, x: Double = 0, y: Double = 0, services: [SimulatedService]
   ) -> SimulatedPeripheral {
-    let peripheral = SimulatedPeripheral(name: name, services: services)
+    let peripheral = SimulatedPeripheral(name: name, services: services, engine: engine)
     addMachine(name, x: x, y: y)
     install(
       Self.scriptPrefix + "peripheral." + name, on: name, backgroundModes: ["bluetooth-peripheral"], keepAlive: true

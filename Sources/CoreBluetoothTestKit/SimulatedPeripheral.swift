@@ -89,21 +89,27 @@ extension SimulatedCharacteristic {
 /// A peripheral in a simulated home: a machine of its own, which advertises its services and answers as the test says.
 /// `SimulatedHome` moves it, switches it off and reboots it by its name.
 public final class SimulatedPeripheral: @unchecked Sendable {
+  /// Its name in the home.
   public let name: String
+  /// A test may keep its peripherals for longer than the home.
+  private(set) weak var engine: HomeEngine?
   private let lock = NSLock()
   private var services: [SimulatedService]
   private var characteristics: [CBUUID: SimulatedCharacteristic]
   /// Other services than those of the last run, which the system would restore.
   private var hasNewServices = false
   private var advertises = true
+  private var announced: String
   private var timing = Answers.atOnce
   private var received: [(uuid: CBUUID, value: Data)] = []
   private var listeners: [SimulatedChannelListener] = []
   /// `nil` while the peripheral is off.
   private weak var run: PeripheralRun?
 
-  init(name: String, services: [SimulatedService]) {
+  init(name: String, services: [SimulatedService], engine: HomeEngine) {
     self.name = name
+    self.engine = engine
+    announced = name
     self.services = services
     characteristics = Self.table(services, of: name)
   }
@@ -142,6 +148,20 @@ public final class SimulatedPeripheral: @unchecked Sendable {
         return self.run
       }
       run?.advertise()
+    }
+  }
+
+  /// The name that centrals hear, at the start the one in the home. A central learns a new one when it hears the peripheral advertise:
+  /// while an app of it scans, or when it looks for the peripheral to connect.
+  public var localName: String {
+    get { lock.withLock { announced } }
+    set {
+      let run = lock.withLock {
+        announced = newValue
+        return self.run
+      }
+      engine?.rename(name, to: newValue)
+      run?.advertiseAnew()
     }
   }
 
@@ -229,7 +249,7 @@ public final class SimulatedPeripheral: @unchecked Sendable {
 
   var allListeners: [SimulatedChannelListener] { lock.withLock { listeners } }
 
-  private func known(_ text: String) -> CBUUID {
+  func known(_ text: String) -> CBUUID {
     let uuid = CBUUID(string: text)
     precondition(lock.withLock { characteristics[uuid] != nil }, "\(name) has no characteristic \(text)")
     return uuid
@@ -259,7 +279,8 @@ public final class SimulatedPeripheral: @unchecked Sendable {
 
   var advertisement: [String: Any] {
     [
-      CBAdvertisementDataServiceUUIDsKey: lock.withLock { services }.map(\.uuid), CBAdvertisementDataLocalNameKey: name,
+      CBAdvertisementDataServiceUUIDsKey: lock.withLock { services }.map(\.uuid),
+      CBAdvertisementDataLocalNameKey: localName,
     ]
   }
 

@@ -136,7 +136,7 @@ extension Radio {
           if listener.isInitiator {
             initiators.append((listener.controller, signal))
           } else {
-            report(set, to: listener.controller, signal: signal, &outputs)
+            report(set, of: identifier, to: listener.controller, signal: signal, &outputs)
           }
         }
         connect(set, handle, of: identifier, heardBy: initiators, &outputs)

@@ -11,6 +11,7 @@ struct Controller: Sendable {
   var advertisingSets: [UInt8: AdvertisingSet] = [:]
   var scanner: Scanner?
   var initiator: Initiator?
+  var manners = Manners()
 
   init(_ identifier: ControllerIdentifier, at position: Position, now: Instant) {
     number = RandomDraws.number(of: identifier.name)

@@ -69,6 +69,14 @@ extension Radio {
         set.number, DrawPurpose.advertisementAtInitiator, UInt64(bitPattern: set.next), controller.number)
       // The advertisement one way and the request the other way. A lost request leaves both sides as they were.
       guard physics.receive(signal, &draws) != nil, physics.receive(signal, &draws) != nil else { continue }
+      switch controllers[advertiser]?.manners.connecting ?? .accepts {
+      case .accepts: break
+      case .ignores: continue
+      case .refuses:
+        let address = set.parameters.ownAddress.address(at: now)
+        refusals.append(ConnectionRefusal(initiator: identifier, advertiser: advertiser, address: address))
+        continue
+      }
       controllers[identifier]?.initiator = nil
       controllers[advertiser]?.advertisingSets[handle] = nil
       let peripheralAddress = set.parameters.ownAddress.address(at: now)

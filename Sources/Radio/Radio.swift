@@ -12,6 +12,7 @@ package struct Radio: Sendable {
   var links: [LinkIdentifier: Link] = [:]
   /// A link is over, and no host was told.
   var hasUnheardEnds = false
+  var refusals: [ConnectionRefusal] = []
   var linkCount: UInt64 = 0
   /// How many messages of the attribute protocol were sent so far.
   package private(set) var attributeFrameCount = 0
@@ -66,6 +67,8 @@ package struct Radio: Sendable {
     guard let signal = way(of: state)?.signal(at: nanoseconds) else {
       return RadioPhysics.reading(physics.sensitivity)
     }
+    let peer = (role == .central ? state.peripheral : state.central).controller
+    if let strength = controllers[peer]?.manners.strength { return strength }
     var draws = RandomDraws(seed, DrawPurpose.signalReading, number, UInt64(bitPattern: nanoseconds))
     return RadioPhysics.reading(signal + physics.noise * draws.bell())
   }

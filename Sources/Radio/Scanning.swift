@@ -88,12 +88,14 @@ extension Radio {
 
   /// One advertisement at one scanner whose window is open.
   mutating func report(
-    _ set: AdvertisingSet, to scanner: ControllerIdentifier, signal: Double, _ outputs: inout [RadioOutput]
+    _ set: AdvertisingSet, of advertiser: ControllerIdentifier, to scanner: ControllerIdentifier, signal: Double,
+    _ outputs: inout [RadioOutput]
   ) {
     guard let controller = controllers[scanner], let parameters = controller.scanner?.parameters else { return }
     var draws = RandomDraws(
       set.number, DrawPurpose.advertisementAtScanner, UInt64(bitPattern: set.next), controller.number)
-    guard let strength = physics.receive(signal, &draws) else { return }
+    guard let heard = physics.receive(signal, &draws) else { return }
+    let strength = controllers[advertiser]?.manners.strength ?? heard
     // The request one way and the response the other way.
     let isAnswered =
       parameters.isActive && physics.receive(signal, &draws) != nil && physics.receive(signal, &draws) != nil

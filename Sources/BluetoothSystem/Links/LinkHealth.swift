@@ -186,8 +186,20 @@ extension BluetoothSystem {
         .peripheral: peer.uuidString,
         .advice: "The device has removed its pairing: remove it here too (bluetoothctl remove) and pair it again.",
       ])
+    endRequests(
+      for: peer,
+      .coreBluetooth(.peerRemovedPairingInformation, message: "Peer removed pairing information."))
+  }
+
+  /// The peripheral does not let this machine connect.
+  mutating func connectionRefused(_ path: ObjectPath, _ error: PeerError) {
+    guard let peer = bluez.devices[path]?.peer, isWanted(peer) else { return }
+    journal(.connectFailed, [.peripheral: peer.uuidString, .error: "\(error)"])
+    endRequests(for: peer, error)
+  }
+
+  private mutating func endRequests(for peer: PeerIdentifier, _ error: PeerError) {
     for key in sortedManagers(.central) where held[key, peer]?.isWanted == true {
-      let error = PeerError.coreBluetooth(.peerRemovedPairingInformation, message: "Peer removed pairing information.")
       failOperations(peer, of: key, error)
       if held[key, peer]?.isConnected == true {
         tell(
