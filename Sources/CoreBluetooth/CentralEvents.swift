@@ -114,13 +114,15 @@ extension CBCentralManager {
   private func disconnected(
     _ identifier: PeerIdentifier, _ error: PeerError?, _ unixSeconds: Double, _ isReconnecting: Bool
   ) {
-    let peripheral = locked {
-      let peripheral = self.peripheral(identifier)
+    let told: CBPeripheral? = locked {
+      // A request that ended with the last reference to its peripheral (`abandoned`). As on Apple's systems, the log alone says
+      // so: an app that connects again whenever it is told would do that for ever.
+      guard let peripheral = table[identifier]?.peripheral else { return nil }
       if isReconnecting { peripheral.isAwaitingConnection = true }
       connectionEnded(peripheral)
       return peripheral
     }
-    guard let delegate else { return }
+    guard let peripheral = told, let delegate else { return }
     let appError = error?.appError
     tells("didDisconnectPeripheral", peripheral, error: appError)
     // If a delegate has both methods, the older one is called, as Apple's header says.

@@ -142,6 +142,20 @@ struct CentralManagerTests {
     #expect(setup.misuses.count == 1)
   }
 
+  @Test("C3: of a request that ended with the last reference to its peripheral, the delegate is told nothing")
+  func abandonedSilently() async throws {
+    let setup = try await CentralSetup()
+    setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
+    do {
+      let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
+      setup.manager.connect(peripheral)
+    }
+    for _ in 1...2 { _ = try await setup.nextCommand() }
+    setup.system.emit(.disconnected(Example.lock, error: nil, unixSeconds: 0, isReconnecting: false))
+    setup.system.emit(.stateChanged(.poweredOff))
+    #expect(try await setup.recorder.calls.next() == "state poweredOff")
+  }
+
   @Test("S3: with a restore identifier the request is held although nothing refers to the peripheral")
   func heldRequest() async throws {
     let setup = try await CentralSetup(restoreIdentifier: "door")

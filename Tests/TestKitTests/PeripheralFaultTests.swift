@@ -82,6 +82,18 @@ struct PeripheralFaultTests {
     #expect(prompt?.value == Data([90]), "\(home.transcript(of: Self.app))")
   }
 
+  @Test("An app that keeps no peripheral is told nothing of its requests, and the log says why")
+  func forgotten() async {
+    let home = SimulatedHome(seed: 11)
+    home.addPeripheral("meter", services: [Self.level])
+    home.addMachine("phone", x: 2)
+    home.install(Self.app, on: "phone", backgroundModes: []) { _ in ForgetfulApp() }
+    home.open(Self.app)
+    await home.advance(by: .seconds(60))
+    #expect(home.calls(to: Self.app).map(\.method) == ["didUpdateState", "didDiscover"])
+    #expect(home.log(of: Self.app).misuses.count == 1)
+  }
+
   @Test("A call that has been made already is not the next one; the transcript has a line for each")
   func nextCall() async throws {
     let (home, _) = home([Self.level])
@@ -136,6 +148,29 @@ private final class Events: @unchecked Sendable {
   private var list: [String] = []
   var all: [String] { lock.withLock { list } }
   func add(_ event: String) { lock.withLock { list.append(event) } }
+}
+
+/// Connects to what it finds, and again whenever a connection ends, but does not keep it.
+private final class ForgetfulApp: NSObject, CBCentralManagerDelegate, @unchecked Sendable {
+  private var manager: CBCentralManager?
+
+  override init() {
+    super.init()
+    manager = CBCentralManager(delegate: self, queue: DispatchQueue(label: "forgetful"))
+  }
+  func centralManagerDidUpdateState(_ central: CBCentralManager) {
+    if central.state == .poweredOn { central.scanForPeripherals(withServices: [CBUUID(string: "180F")]) }
+  }
+  func centralManager(
+    _ central: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
+    rssi signal: NSNumber
+  ) {
+    central.stopScan()
+    central.connect(peripheral)
+  }
+  func centralManager(
+    _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
+  ) { central.connect(peripheral) }
 }
 
 /// Reads whatever the meter has, and again after each change and each loss.
