@@ -121,6 +121,7 @@ package struct BluetoothSystem: Sendable {
     case .appLaunchFailed(let app, let message): appLaunchFailed(app, message)
     case .appEnded(let app, let process, let how): appEnded(app, process, how: how)
     case .connectionRefused(let device, let error): connectionRefused(device, error)
+    case .timeEnded(let app): apps[app]?.endStay(at: now)
     case .memoryPressure: reclaimMemory(because: "memory pressure")
     case .resumedFromSleep: wokeFromSleep()
     case .timePassed: break

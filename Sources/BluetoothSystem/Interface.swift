@@ -182,6 +182,9 @@ extension BluetoothSystem {
     case appEnded(String, ProcessIdentity, how: String)
     /// A peripheral does not let this machine connect. bluetoothd never says so, and tries again: only a simulated home knows.
     case connectionRefused(ObjectPath, PeerError)
+    /// The time of an app in the background is over, though it is told something again and again: only a simulated home
+    /// says so.
+    case timeEnded(String)
     /// The machine's memory is short.
     case memoryPressure
     /// The machine was suspended and is running again.

@@ -187,6 +187,11 @@ final class HomeEngine: @unchecked Sendable {
 
   // MARK: Apps
 
+  func endTime(of bundleIdentifier: String) {
+    guard let name = machineName(of: bundleIdentifier) else { return }
+    work.append(.system(name, .timeEnded(bundleIdentifier)))
+  }
+
   func process(_ bundleIdentifier: String) -> SimulatedApp? {
     machineName(of: bundleIdentifier).flatMap { machines[$0]?.apps[bundleIdentifier]?.process }
   }

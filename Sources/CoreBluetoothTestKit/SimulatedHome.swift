@@ -37,8 +37,11 @@ public final class SimulatedHome: Sendable {
 
   package init(seed: UInt64 = 1, configuration: BluetoothSystem.Configuration) {
     let time = ManualClock()
-    clock = SimulatedClock(time: time)
     engine = HomeEngine(seed: seed, configuration: configuration, clock: time)
+    clock = SimulatedClock(time: time) { [weak engine] body in
+      body()
+      engine?.awaitTest()
+    }
   }
 
   /// Apps refer to the engine and the engine to them.
@@ -188,11 +191,14 @@ public final class SimulatedHome: Sendable {
     engine.run { $0.control(.leaveApp(bundleIdentifier: bundleIdentifier), app: bundleIdentifier) }
   }
 
-  /// Leaves the app, and lets time pass until the system has suspended it: usually some seconds.
+  /// Leaves the app, and lets time pass until the system has suspended it: usually ten seconds, five for an app without a
+  /// background mode. An app that is told something more often than that would run on, as on iOS. Its time ends after half a minute.
   public func suspend(_ bundleIdentifier: String) async {
     precondition(isRunning(bundleIdentifier), "the app \"\(bundleIdentifier)\" is not running: open it first")
     leave(bundleIdentifier)
-    let isSuspended = await advance(by: .seconds(120)) { [self] in self.isSuspended(bundleIdentifier) }
+    if await advance(by: .seconds(30), until: { [self] in self.isSuspended(bundleIdentifier) }) { return }
+    engine.run { $0.endTime(of: bundleIdentifier) }
+    let isSuspended = await advance(by: .seconds(90)) { [self] in self.isSuspended(bundleIdentifier) }
     precondition(
       isSuspended,
       "the app \"\(bundleIdentifier)\" is not suspended two minutes after its user has left it; an app that is kept alive never is"

@@ -191,6 +191,24 @@ struct EarlyValueTests {
     #expect(sent(desk) == [18, 19, 2])
   }
 
+  @Test("C6: a central without a bond that comes back soon, and is still known to bluetoothd, subscribes with its MTU")
+  func stranger() {
+    var desk = Desk()
+    desk.appear(bonded: false)
+    desk.open()
+    desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
+    desk.say(.peripheral(Self.manager, .addService(Lock.definition)))
+    desk.mtu = 23
+    desk.linkBegins()
+    desk.mtu = 517
+    desk.change(["ServicesResolved": .bool(true)])
+    desk.handle(.daemon(.callback(CallbackIdentifier(1), path: place(desk), .startNotify)))
+    #expect(
+      desk.events.compactMap { event -> Int? in
+        if case .subscribed(let central, _) = event.body { central.maximumUpdateValueLength } else { nil }
+      } == [512])
+  }
+
   @Test("C6: a request of the central shows what its link carries")
   func request() {
     var desk = back()

@@ -4,7 +4,7 @@ import Testing
 @testable import Stories
 
 /// The apps in Examples, in their own stories.
-@Suite("The examples, with real processes", .serialized, .timeLimit(.minutes(10)))
+@Suite("The examples, with real processes", .serialized, .timeLimit(.minutes(20)))
 struct ExampleTests {
   private func tell(_ example: String) async throws -> AppStory.Told {
     let report = NSTemporaryDirectory() + "/latchkey-example-\(UUID().uuidString)"

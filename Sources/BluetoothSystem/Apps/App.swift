@@ -224,6 +224,8 @@ struct App: Sendable {
     return unhandled.handled(through: sequence)
   }
 
+  mutating func endStay(at now: Instant) { life.changeStay { $0.budgetEnds = min($0.budgetEnds, now) } }
+
   /// The app may run for a whole budget from now on.
   mutating func beginBudget(at now: Instant, _ configuration: BluetoothSystem.Configuration) {
     let budget = wakeBudget(configuration)

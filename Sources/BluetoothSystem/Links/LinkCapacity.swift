@@ -129,16 +129,20 @@ extension BluetoothSystem {
       }
       // The first exchange of every link is over by now. Without an attribute there is nothing to ask.
       var last = capacity
-      let asksLast = characteristic != nil && peers[peer] != nil && last.askLast()
+      let asksLast = characteristic != nil && matters(peer) && last.askLast()
       if last != capacity { capacities[peer] = last }
       if asksLast, let characteristic {
         askForMTU(characteristic, peer)
-      } else if characteristic == nil || peers[peer] == nil || capacity.isDone {
+      } else if characteristic == nil || !matters(peer) || capacity.isDone {
         capacities[peer] = nil
         if let mtu = device.linkMTU { linkCarries(mtu, peer) }
       }
     }
   }
+
+  /// Whether an app may want to know what the peer's link carries: it knows the peer, or the peer may subscribe to what
+  /// it publishes. That central may be a stranger whose attributes bluetoothd remembers, with the MTU that they had at first.
+  private func matters(_ peer: PeerIdentifier) -> Bool { peers[peer] != nil || !publishing.services.isEmpty }
 
   private func operationWaitsForLink(_ peer: PeerIdentifier) -> Bool {
     switch operations[peer]?.waiting.first?.operation {
