@@ -33,7 +33,7 @@ private final class BareSystem: Sendable {
   func close() { bus.closeAndWait() }
 }
 
-@Suite("One round trip from the start of an app to what it was started for", .timeLimit(.minutes(10)))
+@Suite("One round trip from the start of an app to what it was started for", .timeLimit(.minutes(20)))
 struct EarlyManagerTests {
   private static let creation = ManagerCreation(role: .central, restoreIdentifier: "door")
   private static let request = Request.createManager(Sample.manager, creation)

@@ -47,7 +47,7 @@ private final class SlowSystem: Sendable {
   func close() { box.value?.close() }
 }
 
-@Suite("How much an app may say at once", .timeLimit(.minutes(10)))
+@Suite("How much an app may say at once", .timeLimit(.minutes(20)))
 struct FlowTests {
   private func request(_ number: UInt64) -> Request {
     .completeAction(ActionIdentifier(number), error: nil)

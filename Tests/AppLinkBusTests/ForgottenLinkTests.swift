@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppLinkBus
 
-@Suite("A link that the system has forgotten", .timeLimit(.minutes(10)))
+@Suite("A link that the system has forgotten", .timeLimit(.minutes(20)))
 struct ForgottenLinkTests {
   @Test("L3: an app that is told that it is not attached can attach again, on the same connection")
   func attachesAgain() async throws {

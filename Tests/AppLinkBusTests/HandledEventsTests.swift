@@ -19,7 +19,7 @@ private final class HastyApp: AppLinkDelegate, @unchecked Sendable {
   func linkWasRefused(_ error: AppLinkError) {}
 }
 
-@Suite("What an app has handled", .timeLimit(.minutes(10)))
+@Suite("What an app has handled", .timeLimit(.minutes(20)))
 struct HandledEventsTests {
   private func handled(_ number: UInt64) -> Request { .handled(through: EventSequence(number)) }
   private func action(_ number: UInt64) -> Request { .completeAction(ActionIdentifier(number), error: nil) }

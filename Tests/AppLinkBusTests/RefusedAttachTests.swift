@@ -61,7 +61,7 @@ private final class WatchedClock: TimeSource {
   }
 }
 
-@Suite("A refused attachment", .timeLimit(.minutes(10)))
+@Suite("A refused attachment", .timeLimit(.minutes(20)))
 struct RefusedAttachTests {
   @Test("M9: what may pass is asked again by the world's clock, and the app hears nothing of it")
   func asksAgain() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppLinkBus
 
-@Suite("Watching the status over the bus", .timeLimit(.minutes(10)))
+@Suite("Watching the status over the bus", .timeLimit(.minutes(20)))
 struct StatusWatchTests {
   /// What a follower was told, in words.
   private final class Listener: Sendable {

@@ -184,7 +184,7 @@ struct BlueZBusTests {
     pair.server.close()
   }
 
-  @Test("H4: an application that is unregistered before its objects are known never was one", .timeLimit(.minutes(10)))
+  @Test("H4: an application that is unregistered before its objects are known never was one", .timeLimit(.minutes(20)))
   func withdrawn() async throws {
     let pair = try await Pair()
     defer { pair.close() }

@@ -10,7 +10,7 @@ import Threads
 @testable import BlueZBus
 
 /// What clients register, with which adapter, and which of their signals are used.
-@Suite("Registrations on the bus", .timeLimit(.minutes(10)))
+@Suite("Registrations on the bus", .timeLimit(.minutes(20)))
 struct RegistrationTests {
   private static let second = WellKnown.adapter(1)
 

@@ -25,7 +25,7 @@ import TimeTypes
     return objects
   }
 
-  @Test("C8: two thousand services register, and running out of handles is reported", .timeLimit(.minutes(10)))
+  @Test("C8: two thousand services register, and running out of handles is reported", .timeLimit(.minutes(20)))
   func many() {
     var bench = Bench()
     let root = ObjectPath(unchecked: "/many")

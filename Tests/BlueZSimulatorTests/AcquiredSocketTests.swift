@@ -5,7 +5,7 @@ import BusValue
 import Testing
 
 /// AcquireNotify and AcquireWrite with the real sockets, over real buses.
-@Suite("Acquired sockets", .timeLimit(.minutes(10))) struct AcquiredSocketTests {
+@Suite("Acquired sockets", .timeLimit(.minutes(20))) struct AcquiredSocketTests {
   private static let characteristic = InterfaceName.gattCharacteristic
 
   private struct Meeting {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BlueZSimulator
 
-@Suite("Sockets of L2CAP channels", .timeLimit(.minutes(10)))
+@Suite("Sockets of L2CAP channels", .timeLimit(.minutes(20)))
 struct CreditSocketTests {
   @Test("C7: an app that closes before it has read everything has sent what it has sent")
   func unreadAtTheEnd() async throws {

@@ -4,7 +4,7 @@ import BusValue
 import Testing
 
 /// A machine with several adapters, over its bus.
-@Suite("Several adapters", .timeLimit(.minutes(10))) struct SeveralAdaptersTests {
+@Suite("Several adapters", .timeLimit(.minutes(20))) struct SeveralAdaptersTests {
   private static let first = WellKnown.adapter(0)
   private static let second = WellKnown.adapter(1)
 

@@ -26,7 +26,7 @@ private final class RestingClock: TimeSource {
 }
 
 /// The simulator of a world, over a bus.
-@Suite("A world's simulator answers when the world rests", .timeLimit(.minutes(10))) struct TurnTests {
+@Suite("A world's simulator answers when the world rests", .timeLimit(.minutes(20))) struct TurnTests {
   @Test("A4: each call of a client waits for an alarm of its own, also a call for an object's properties")
   func waits() async throws {
     let bus = try PrivateBus()

@@ -8,7 +8,7 @@ import ProcessTesting
 import Testing
 
 /// The firmware on a Cortex-M4, in QEMU, beside the same source on Linux.
-@Suite("The same source on a board", .timeLimit(.minutes(10))) struct BoardTests {
+@Suite("The same source on a board", .timeLimit(.minutes(20))) struct BoardTests {
   /// What a script had come to at one step, as the board prints it.
   private struct Point: Equatable {
     var steps: UInt64

@@ -26,7 +26,7 @@ private final class Heard: Sendable {
   var hasEnded: Bool { ended.wait(timeout: .now() + .seconds(600)) == .success }
 }
 
-@Suite("Child processes", .timeLimit(.minutes(10)))
+@Suite("Child processes", .timeLimit(.minutes(20)))
 struct ChildProcessesTests {
   private let folder: String
 

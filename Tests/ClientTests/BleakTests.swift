@@ -4,7 +4,7 @@ import ProcessTesting
 import Testing
 
 /// bleak as published on PyPI. `scripts/install-dependencies.sh tests` installs it into the build folder.
-@Suite("bleak on the simulator", .timeLimit(.minutes(10)))
+@Suite("bleak on the simulator", .timeLimit(.minutes(20)))
 struct BleakTests {
   private struct Step: Decodable {
     var step: String

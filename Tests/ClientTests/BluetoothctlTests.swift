@@ -16,7 +16,7 @@ enum Lock {
 }
 
 /// bluetoothctl from Debian's package bluez, as a person types into it.
-@Suite("bluetoothctl on the simulator", .timeLimit(.minutes(10)))
+@Suite("bluetoothctl on the simulator", .timeLimit(.minutes(20)))
 struct BluetoothctlTests {
   private func bluetoothctl(_ door: LockedDoor, on machine: String) async throws -> TestProcess {
     let control = try await TestProcess(

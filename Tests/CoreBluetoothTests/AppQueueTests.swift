@@ -8,7 +8,7 @@ import Testing
 @testable import CoreBluetooth
 
 /// Queues of all kinds that apps pass. `DispatchQueue.global()` is the most frequent.
-@Suite("Queues of apps", .timeLimit(.minutes(10)))
+@Suite("Queues of apps", .timeLimit(.minutes(20)))
 struct AppQueueTests {
   /// Notes in which order it is called, and whether two calls ever run at once.
   private final class Counter: NSObject, CBCentralManagerDelegate, @unchecked Sendable {

@@ -3,7 +3,7 @@ import CoreBluetoothTestKit
 import Foundation
 import Testing
 
-@Suite("Authorization", .timeLimit(.minutes(10)))
+@Suite("Authorization", .timeLimit(.minutes(20)))
 struct AuthorizationTests {
   private func authorizations(_ setup: CentralSetup) -> [Int] {
     setup.system.run { [CBManager.authorization.rawValue, authorizationStatusOfOldCode()] }

@@ -4,7 +4,7 @@ import CoreBluetoothTestKit
 import Foundation
 import Testing
 
-@Suite("A central manager", .timeLimit(.minutes(10)))
+@Suite("A central manager", .timeLimit(.minutes(20)))
 struct CentralManagerTests {
   @Test("C1: there are no callbacks inside init, and the state comes on the manager's queue")
   func stateComesOnTheQueue() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import CoreBluetooth
 
 /// The streams of an L2CAP channel. The test has the socket's other end.
-@Suite("Streams of L2CAP channels", .timeLimit(.minutes(10)))
+@Suite("Streams of L2CAP channels", .timeLimit(.minutes(20)))
 struct ChannelStreamTests {
   private final class Listener: NSObject, StreamDelegate, @unchecked Sendable {
     let events = Inbox<String>()

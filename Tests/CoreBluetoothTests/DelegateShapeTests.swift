@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Delegates as libraries build them: proxies that pass calls on, and classes above classes.
-@Suite("Shapes of delegates", .timeLimit(.minutes(10)))
+@Suite("Shapes of delegates", .timeLimit(.minutes(20)))
 struct DelegateShapeTests {
   /// Has no optional method at all.
   private final class Silent: NSObject, CBCentralManagerDelegate, CBPeripheralManagerDelegate {

@@ -21,7 +21,7 @@ private final class Listener: NSObject, CBCentralManagerDelegate, @unchecked Sen
   ) { calls.put("\(event) \(peripheral.identifier == Example.lock.rawValue) \(peripheral.state)") }
 }
 
-@Suite("What were stubs", .timeLimit(.minutes(10)))
+@Suite("What were stubs", .timeLimit(.minutes(20)))
 struct FormerStubsTests {
   private func next(_ system: ScriptedSystem) async throws -> Request {
     while true {

@@ -10,7 +10,7 @@ private final class Forgetful: NSObject, CBCentralManagerDelegate, CBPeripheralM
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {}
 }
 
-@Suite("Misuse", .timeLimit(.minutes(10)))
+@Suite("Misuse", .timeLimit(.minutes(20)))
 struct MisuseTests {
   @Test("S14: a restore identifier without willRestoreState ends the app and names both")
   func noWillRestoreState() async throws {

@@ -60,7 +60,7 @@ struct PeripheralSetup {
   struct Unexpected: Error {}
 }
 
-@Suite("A peripheral manager", .timeLimit(.minutes(10)))
+@Suite("A peripheral manager", .timeLimit(.minutes(20)))
 struct PeripheralManagerTests {
   @Test("C6: services are published as they are, and taken back")
   func publish() async throws {

@@ -4,7 +4,7 @@ import CoreBluetoothTestKit
 import Foundation
 import Testing
 
-@Suite("Operations on a peripheral", .timeLimit(.minutes(10)))
+@Suite("Operations on a peripheral", .timeLimit(.minutes(20)))
 struct PeripheralOperationTests {
   @Test("C4: services, characteristics and descriptors appear as they are discovered, and keep their objects")
   func discovery() async throws {

@@ -7,7 +7,7 @@ import Foundation
 import Testing
 
 /// What stood in the way of apps and libraries for iOS. `Tests/AppCode` has the code that is compiled here.
-@Suite("Code for iOS", .timeLimit(.minutes(10)))
+@Suite("Code for iOS", .timeLimit(.minutes(20)))
 struct RealCodeTests {
   @Test(
     "C8: a UUID is read in each form that apps write",

@@ -4,7 +4,7 @@ import CoreBluetoothTestKit
 import Foundation
 import Testing
 
-@Suite("Restoration of a central manager", .timeLimit(.minutes(10)))
+@Suite("Restoration of a central manager", .timeLimit(.minutes(20)))
 struct RestorationTests {
   private let restoration = CentralRestoration(
     peripherals: [

@@ -120,7 +120,7 @@ private final class Visitor: NSObject, CBCentralManagerDelegate, CBPeripheralDel
   }
 }
 
-@Suite("A simulated home", .timeLimit(.minutes(10)))
+@Suite("A simulated home", .timeLimit(.minutes(20)))
 struct SimulatedHomeTests {
   private let home = SimulatedHome(seed: 7)
   private let bellCalls = Inbox<String>()

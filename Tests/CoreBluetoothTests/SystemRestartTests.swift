@@ -4,7 +4,7 @@ import CoreBluetoothTestKit
 import Foundation
 import Testing
 
-@Suite("The system goes away and comes back", .timeLimit(.minutes(10)))
+@Suite("The system goes away and comes back", .timeLimit(.minutes(20)))
 struct SystemRestartTests {
   @Test("S8: the manager comes back with the state that its delegate knows, and the delegate does not notice")
   func resume() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CoreBluetooth
 
-@Suite("What a story records of a delegate's calls", .timeLimit(.minutes(10)))
+@Suite("What a story records of a delegate's calls", .timeLimit(.minutes(20)))
 struct ToldEventsTests {
   private static let ended = Event.Body.disconnected(
     Example.lock, error: nil, unixSeconds: 0, isReconnecting: false)

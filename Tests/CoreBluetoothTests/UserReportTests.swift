@@ -2,7 +2,7 @@ import AppLink
 import CoreBluetoothTestKit
 import Testing
 
-@Suite("What an app reports to its user", .timeLimit(.minutes(10)))
+@Suite("What an app reports to its user", .timeLimit(.minutes(20)))
 struct UserReportTests {
   private func next(_ system: ScriptedSystem) async throws -> AppReport? {
     guard case .report(let report) = try await system.requests.next() else { return nil }

@@ -11,7 +11,7 @@ import SystemBus
 import Testing
 
 /// `latchkey alerts`, beside a latchkeyd and notification services that a test plays.
-@Suite("Alerts that a person sees", .serialized, .timeLimit(.minutes(10)))
+@Suite("Alerts that a person sees", .serialized, .timeLimit(.minutes(20)))
 struct AlertsCommandTests {
   private static func alert(_ number: UInt64, _ text: String) -> UserAlert {
     UserAlert(identifier: number, app: "org.example.thermo", title: "Thermo", text: text, unixSeconds: 1_767_225_600)

@@ -4,7 +4,7 @@ import Testing
 @testable import Stories
 
 /// What an app keeps by the means that apps for iOS use.
-@Suite("What an app has stored is there when it is relaunched", .serialized, .timeLimit(.minutes(10)))
+@Suite("What an app has stored is there when it is relaunched", .serialized, .timeLimit(.minutes(20)))
 struct AppDataTests {
   @Test("S9: what an app put into its UserDefaults when it was connected outlives its death, in a home of its own")
   func userDefaults() async throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import Stories
 
 /// Promises about any app, each seen broken by a process that behaves otherwise.
-@Suite("Promises about any app are seen broken by real processes", .serialized, .timeLimit(.minutes(10)))
+@Suite("Promises about any app are seen broken by real processes", .serialized, .timeLimit(.minutes(20)))
 struct AppPromiseTests {
   /// Judges a promise in a story that breaks it.
   private func breaks(

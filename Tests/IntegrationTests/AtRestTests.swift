@@ -6,7 +6,7 @@ import ProcessTesting
 import Testing
 
 /// What latchkeyd does while there is nothing to do.
-@Suite("latchkeyd at rest", .timeLimit(.minutes(10)))
+@Suite("latchkeyd at rest", .timeLimit(.minutes(20)))
 struct AtRestTests {
   /// A timer is a descriptor on Linux. libdispatch creates one that wakes up once a second, for good.
   private func timers(of process: pid_t) throws -> Int {

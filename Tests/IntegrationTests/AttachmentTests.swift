@@ -10,7 +10,7 @@ import Testing
 
 @testable import Worlds
 
-@Suite("From an agent's start to its state, with real processes", .serialized, .timeLimit(.minutes(10)))
+@Suite("From an agent's start to its state, with real processes", .serialized, .timeLimit(.minutes(20)))
 struct AttachmentTests {
   @Test("L2: a started agent has asked for all that it needs before bus or latchkeyd has answered anything")
   func oneRoundTrip() async throws {

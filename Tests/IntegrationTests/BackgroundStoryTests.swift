@@ -4,7 +4,7 @@ import Testing
 @testable import Stories
 
 /// The rules of the background, shown by apps that are processes of their own.
-@Suite("The rules of the background, with real processes", .serialized, .timeLimit(.minutes(10)))
+@Suite("The rules of the background, with real processes", .serialized, .timeLimit(.minutes(20)))
 struct BackgroundStoryTests {
   private func keeps(_ story: AppStory) async throws -> AppStory.Told {
     let told = try await story.tell()

@@ -3,7 +3,7 @@ import ProcessTesting
 import Testing
 
 /// The completions that the packages install, as a person at a terminal uses them in each shell.
-@Suite("Completions", .serialized, .timeLimit(.minutes(10)))
+@Suite("Completions", .serialized, .timeLimit(.minutes(20)))
 struct CompletionTests {
   private static func isInstalled(_ shell: String) -> Bool {
     FileManager.default.isExecutableFile(atPath: "/usr/bin/\(shell)")

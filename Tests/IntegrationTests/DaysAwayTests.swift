@@ -6,7 +6,7 @@ import Testing
 @testable import Worlds
 
 /// The demo's story with real processes. It is slow, so if it fails, each step is shown as it happened.
-@Suite("Away for days, with real processes", .serialized, .timeLimit(.minutes(10)))
+@Suite("Away for days, with real processes", .serialized, .timeLimit(.minutes(20)))
 struct DaysAwayTests {
   private func report(_ path: String) throws -> Report {
     try JSONDecoder().decode(Report.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
@@ -129,7 +129,7 @@ struct DaysAwayTests {
   }
 }
 
-@Suite("What a person may get wrong", .timeLimit(.minutes(10)))
+@Suite("What a person may get wrong", .timeLimit(.minutes(20)))
 struct BadInputTests {
   @Test("H1: an unknown scenario is answered with those that there are")
   func unknownScenario() async throws {

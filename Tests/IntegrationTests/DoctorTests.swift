@@ -4,7 +4,7 @@ import ProcessTesting
 import Testing
 
 /// `latchkey doctor` and `latchkey setup undo`, as a person and a program run them.
-@Suite("The doctor, with real processes", .timeLimit(.minutes(10))) struct DoctorTests {
+@Suite("The doctor, with real processes", .timeLimit(.minutes(20))) struct DoctorTests {
   private struct Report: Decodable {
     struct Finding: Decodable {
       var check: String

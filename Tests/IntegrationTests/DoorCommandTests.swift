@@ -6,7 +6,7 @@ import Testing
 @testable import Worlds
 
 /// What a person types about a door, with the lock, the agent, and a latchkeyd for each, in real processes.
-@Suite("Commands about a door", .serialized, .timeLimit(.minutes(10)))
+@Suite("Commands about a door", .serialized, .timeLimit(.minutes(20)))
 struct DoorCommandTests {
   private func read<Answer: Decodable>(_ type: Answer.Type, _ outcome: TestProcess.Outcome) throws -> Answer {
     try JSONDecoder().decode(type, from: Data(outcome.output.utf8))

@@ -5,7 +5,7 @@ import Testing
 @testable import Stories
 
 /// The door's sensor, the lock and the phone as processes of their own: who goes out, who comes back, who only seems to.
-@Suite("A door with a sensor, with real processes", .serialized, .timeLimit(.minutes(10)))
+@Suite("A door with a sensor, with real processes", .serialized, .timeLimit(.minutes(20)))
 struct DoorSensorStoryTests {
   private func tell(_ steps: String, promises: String) async throws -> Report {
     let (report, outcome) = try await LatchkeyCommand.prove(

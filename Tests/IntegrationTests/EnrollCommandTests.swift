@@ -7,7 +7,7 @@ import Testing
 @testable import Worlds
 
 /// Phones are enrolled by the code on the lock, by the commands that people type, with real processes.
-@Suite("Enrolment at a door", .serialized, .timeLimit(.minutes(10)))
+@Suite("Enrolment at a door", .serialized, .timeLimit(.minutes(20)))
 struct EnrollCommandTests {
   private static func key(_ text: String, of name: String) -> String? {
     text.split(separator: "\n").first { $0.hasPrefix(name) }?.split(separator: " ").last.map(String.init)

@@ -7,7 +7,7 @@ import Testing
 
 /// Every command ends with a status of the table in latchkey(1), and every status of that table is one with which a
 /// command ends.
-@Suite("Exit statuses", .serialized, .timeLimit(.minutes(10)))
+@Suite("Exit statuses", .serialized, .timeLimit(.minutes(20)))
 struct ExitStatusTests {
   private static let latchkey = LatchkeyCommand.programs + "/latchkey"
 

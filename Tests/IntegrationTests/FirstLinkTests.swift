@@ -4,7 +4,7 @@ import Testing
 @testable import Stories
 
 /// bluetoothd dies at any moment of the first link, in which the phone looks at the lock, pairs and proves itself.
-@Suite("The first link is lost, with real processes", .serialized, .timeLimit(.minutes(10)))
+@Suite("The first link is lost, with real processes", .serialized, .timeLimit(.minutes(20)))
 struct FirstLinkTests {
   /// From link-up over the services and the pairing to the subscriptions.
   static let moments = [50, 400, 700, 1000, 1300, 1550, 1850, 2300]

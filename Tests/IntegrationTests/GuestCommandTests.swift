@@ -6,7 +6,7 @@ import Testing
 @testable import Worlds
 
 /// Guests, by the commands that people type, with real processes.
-@Suite("Guests at a door", .serialized, .timeLimit(.minutes(10)))
+@Suite("Guests at a door", .serialized, .timeLimit(.minutes(20)))
 struct GuestCommandTests {
   @Test("L5 L8: a guest is invited, opens, is counted, is revoked over another owner's phone, and opens no more")
   func guest() async throws {

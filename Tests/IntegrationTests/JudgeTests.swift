@@ -8,7 +8,7 @@ import Testing
 @testable import Stories
 @testable import Worlds
 
-@Suite("Judging journals with `latchkey judge`", .timeLimit(.minutes(10)))
+@Suite("Judging journals with `latchkey judge`", .timeLimit(.minutes(20)))
 struct JudgeTests {
   /// The command's report, and how it ended.
   static func judge(_ scenario: String, _ export: JournalExport) async throws -> (report: Report, status: Int32) {

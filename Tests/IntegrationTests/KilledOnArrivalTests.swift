@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The worst moment for a process to die is during the arrival, between the link and the bolt.
-@Suite("Killed on arrival, with real processes", .serialized, .timeLimit(.minutes(10)))
+@Suite("Killed on arrival, with real processes", .serialized, .timeLimit(.minutes(20)))
 struct KilledOnArrivalTests {
   /// A moment of the arrival: this long after an event of the phone's or the door's.
   struct Death: Sendable, CustomStringConvertible {

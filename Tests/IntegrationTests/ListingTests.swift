@@ -3,7 +3,7 @@ import ProcessTesting
 import Testing
 
 /// The listings in README.md and docs are what the commands print today.
-@Suite("Listings in the documentation", .timeLimit(.minutes(10)))
+@Suite("Listings in the documentation", .timeLimit(.minutes(20)))
 struct ListingTests {
   /// A block of indented lines after `<!-- listing: latchkey … -->`.
   struct Listing: Sendable, CustomStringConvertible {

@@ -3,7 +3,7 @@ import ProcessTesting
 import Testing
 
 /// The man pages and `--help` name the same commands and options.
-@Suite("Man pages and help", .timeLimit(.minutes(10)))
+@Suite("Man pages and help", .timeLimit(.minutes(20)))
 struct ManualTests {
   /// What a program reports of itself with `--experimental-dump-help`.
   private struct Dump: Decodable {

@@ -8,7 +8,7 @@ import Testing
 @testable import Worlds
 
 /// `latchkey` as shells and containers run it: with outputs that end, full disks, and unusual places.
-@Suite("Where the output goes, and where a run may happen", .serialized, .timeLimit(.minutes(10)))
+@Suite("Where the output goes, and where a run may happen", .serialized, .timeLimit(.minutes(20)))
 struct OutputTests {
   /// A folder with a short story, for a run and its report. It is removed with this object.
   private final class Place {

@@ -4,7 +4,7 @@ import Testing
 @testable import Stories
 
 /// The peripheral role under the rules of the background, and the flow of values, shown by apps that are processes.
-@Suite("Peripheral apps, with real processes", .serialized, .timeLimit(.minutes(10)))
+@Suite("Peripheral apps, with real processes", .serialized, .timeLimit(.minutes(20)))
 struct PeripheralStoryTests {
   private func keeps(_ story: AppStory) async throws -> AppStory.Told {
     let told = try await story.tell()

@@ -1,7 +1,7 @@
 import Testing
 
 /// The machine boots without its radio.
-@Suite("Relaunched with the radio off, with real processes", .timeLimit(.minutes(10)))
+@Suite("Relaunched with the radio off, with real processes", .timeLimit(.minutes(20)))
 struct RadioOffTests {
   @Test("S8, C1: an agent that is relaunched where the radio is off asks for nothing until it is on, then for its lock")
   func relaunched() async throws {

@@ -225,7 +225,7 @@ extension Saboteur {
     """
 }
 
-@Suite("Promises are seen broken by real processes", .serialized, .timeLimit(.minutes(10)))
+@Suite("Promises are seen broken by real processes", .serialized, .timeLimit(.minutes(20)))
 struct SaboteurTests {
   @Test("H7: promise X is seen broken by a process that misbehaves in that way", arguments: Saboteur.all)
   func broken(_ saboteur: Saboteur) async throws {

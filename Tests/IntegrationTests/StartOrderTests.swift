@@ -9,7 +9,7 @@ import Testing
 @testable import Worlds
 
 /// Apps that outlived a latchkeyd go on with what they were about as soon as the next one is on the bus.
-@Suite("A latchkeyd that starts", .timeLimit(.minutes(10))) struct StartOrderTests {
+@Suite("A latchkeyd that starts", .timeLimit(.minutes(20))) struct StartOrderTests {
   private struct Started {
     let process: TestProcess
     let folder: String

@@ -3,7 +3,7 @@ import ProcessTesting
 import Testing
 
 /// What a person gets from `latchkey prove`: lines on a terminal, and a picture in a browser.
-@Suite("The story on a terminal and in a browser", .serialized, .timeLimit(.minutes(10)))
+@Suite("The story on a terminal and in a browser", .serialized, .timeLimit(.minutes(20)))
 struct StoryOutputTests {
   /// A folder that is removed with this object.
   private final class Folder {

@@ -2,7 +2,7 @@ import ProcessTesting
 import Testing
 
 /// latchkeyd on a machine with two adapters, in processes (docs/bluez.md, "What keeps a connection request").
-@Suite("A latchkeyd with two adapters", .timeLimit(.minutes(10))) struct TwoAdaptersTests {
+@Suite("A latchkeyd with two adapters", .timeLimit(.minutes(20))) struct TwoAdaptersTests {
   private static func plug(_ name: String, _ isOn: Bool) -> String {
     "{\"plug\":{\"machine\":\"\(name)\",\"isOn\":\(isOn)}}"
   }

@@ -6,7 +6,7 @@ import Testing
 
 /// bluetoothd notifies all subscribers, and reports only the first. So messages between the lock and one phone are
 /// not meant for the other phone, but reach it all the same.
-@Suite("Two phones at one door, with real processes", .serialized, .timeLimit(.minutes(10)))
+@Suite("Two phones at one door, with real processes", .serialized, .timeLimit(.minutes(20)))
 struct TwoPhonesTests {
   private func tell(_ steps: String, promises: String) async throws -> Report {
     let (report, outcome) = try await LatchkeyCommand.prove(

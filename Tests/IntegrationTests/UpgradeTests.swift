@@ -6,7 +6,7 @@ import ProcessTesting
 import Testing
 
 /// A machine whose latchkeyd is replaced by a newer one.
-@Suite("An upgrade, with real processes", .timeLimit(.minutes(10)))
+@Suite("An upgrade, with real processes", .timeLimit(.minutes(20)))
 struct UpgradeTests {
   private static let stores = LatchkeyCommand.package + "/Tests/LatchkeyDaemonTests/Stores"
   private static let agent = "org.latchkey.agent"

@@ -7,7 +7,7 @@ import ProcessTesting
 import Testing
 
 /// The user's list of wakes, printed by `latchkey wakes`.
-@Suite("The ledger of wakes, with real processes", .timeLimit(.minutes(10)))
+@Suite("The ledger of wakes, with real processes", .timeLimit(.minutes(20)))
 struct WakesCommandTests {
   private static let agent = "org.latchkey.agent"
 

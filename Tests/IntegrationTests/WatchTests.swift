@@ -6,7 +6,7 @@ import ProcessTesting
 import Testing
 
 /// `latchkey watch`: a screen that a person looks at, and a stream that a program reads.
-@Suite("Watching a machine, with real processes", .serialized, .timeLimit(.minutes(10)))
+@Suite("Watching a machine, with real processes", .serialized, .timeLimit(.minutes(20)))
 struct WatchTests {
   private static let app = "org.example.app"
   private static let latchkey = LatchkeyCommand.programs + "/latchkey"

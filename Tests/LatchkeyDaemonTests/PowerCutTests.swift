@@ -7,7 +7,7 @@ import Testing
 @testable import LatchkeyDaemon
 
 /// The power fails between any two of SQLite's steps, on a disk that loses whatever was not synced.
-@Suite("H1: a power cut at any step", .serialized, .timeLimit(.minutes(10)))
+@Suite("H1: a power cut at any step", .serialized, .timeLimit(.minutes(20)))
 struct PowerCutTests {
   private static let changeCount = 30
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LatchkeyDaemon
 
-@Suite("Apps as child processes", .timeLimit(.minutes(10)))
+@Suite("Apps as child processes", .timeLimit(.minutes(20)))
 struct SupervisorTests {
   private func supervisor(log: String? = nil) throws -> ChildProcessSupervisor {
     try ChildProcessSupervisor(environment: { _ in ["GREETING": "hello"] }, logPath: { _ in log })

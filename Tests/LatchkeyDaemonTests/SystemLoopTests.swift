@@ -39,7 +39,7 @@ private final class RecordingSupervisor: Supervisor {
   func verify(_ claim: AppClaim, answer: @escaping @Sendable (ClaimRefusal?) -> Void) { answer(nil) }
 }
 
-@Suite("The event loop", .timeLimit(.minutes(10)))
+@Suite("The event loop", .timeLimit(.minutes(20)))
 struct SystemLoopTests {
   @Test("An app is opened, left, suspended by the alarm, and quit; all of it is on disk")
   func life() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LatchkeyDaemon
 
-@Suite("What bluetoothd may say ahead of the loop", .timeLimit(.minutes(10)))
+@Suite("What bluetoothd may say ahead of the loop", .timeLimit(.minutes(20)))
 struct TurnstileTests {
   /// How many are inside, as counted from outside. It is never more than the true number.
   private final class Count: Sendable {

@@ -3,7 +3,7 @@ import Glibc
 import ProcessTesting
 import Testing
 
-@Suite("A test's processes", .timeLimit(.minutes(10)))
+@Suite("A test's processes", .timeLimit(.minutes(20)))
 struct TestProcessTests {
   @Test("H5: the output, errors and exit status of a process are returned")
   func outcome() async throws {
@@ -60,7 +60,7 @@ struct TestProcessTests {
   }
 }
 
-@Suite("Tests that block", .ownThread, .timeLimit(.minutes(10)))
+@Suite("Tests that block", .ownThread, .timeLimit(.minutes(20)))
 struct OwnThreadTests {
   private static let gate = DispatchSemaphore(value: 0)
   /// More than any machine has threads for tasks.

@@ -176,7 +176,7 @@ struct MachinesDescriptionTests {
 @Suite(
   "A story on machines over ssh",
   .enabled(if: LoopbackMachine.isPossible, "needs root, sshd and systemd-stdio-bridge"),
-  .serialized, .ownThread, .timeLimit(.minutes(10)))
+  .serialized, .ownThread, .timeLimit(.minutes(20)))
 struct RemoteStoryTests {
   private func run(
     _ steps: String, promises: String = "", pace: String? = nil,

@@ -13,7 +13,7 @@ import TimeTypes
 @Suite(
   "Machines over ssh",
   .enabled(if: LoopbackMachine.isPossible, "needs root, sshd and systemd-stdio-bridge"),
-  .serialized, .ownThread, .timeLimit(.minutes(10)))
+  .serialized, .ownThread, .timeLimit(.minutes(20)))
 struct SecureShellTests {
   private let machine: LoopbackMachine
   private let folder: RunFolder

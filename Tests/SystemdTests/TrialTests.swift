@@ -54,7 +54,7 @@ struct TrialTests {
 struct WithSystemdTests {
   private let script = Places.package + "/scripts/with-systemd"
 
-  @Test("H3: the command's output, errors and status come through; what it writes is gone", .timeLimit(.minutes(10)))
+  @Test("H3: the command's output, errors and status come through; what it writes is gone", .timeLimit(.minutes(20)))
   func through() async throws {
     let file = "/latchkey-\(UUID().uuidString)"
     let outcome = try await TestProcess.run(
@@ -70,7 +70,7 @@ struct WithSystemdTests {
     #expect(!FileManager.default.fileExists(atPath: file))
   }
 
-  @Test("H3: a command that does not end is killed, and this is reported", .timeLimit(.minutes(10)))
+  @Test("H3: a command that does not end is killed, and this is reported", .timeLimit(.minutes(20)))
   func late() async throws {
     let outcome = try await TestProcess.run(script, ["--limit", "3", "--", "/bin/sleep", "infinity"])
     #expect(outcome.status == 125)

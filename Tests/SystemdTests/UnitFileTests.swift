@@ -3,7 +3,7 @@ import ProcessTesting
 import Testing
 
 /// The unit files, as systemd itself reads them. systemd need not be running.
-@Suite("Unit files", .enabled(if: UnitFiles.canAnalyze, "systemd-analyze is not installed"), .timeLimit(.minutes(10)))
+@Suite("Unit files", .enabled(if: UnitFiles.canAnalyze, "systemd-analyze is not installed"), .timeLimit(.minutes(20)))
 struct UnitFileTests {
   @Test(
     "H3: the sandbox is tight: exposure at most 0.5 for the apps, 1.5 for latchkeyd",
@@ -64,7 +64,7 @@ struct UnitFileTests {
 
 /// How long latchkeyd's unit waits before it is started again. The sleep is replaced by one that only prints its
 /// duration.
-@Suite("A latchkeyd that fails", .timeLimit(.minutes(10)))
+@Suite("A latchkeyd that fails", .timeLimit(.minutes(20)))
 struct RestartTests {
   private let folder = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent(
     "latchkey-\(UUID().uuidString)")
@@ -139,7 +139,7 @@ struct RestartTests {
 
 /// What latchkeyd's unit does after it has ended, with a systemctl that answers as a test says and prints what it is
 /// told.
-@Suite("A frozen app on a machine that goes down", .timeLimit(.minutes(10)))
+@Suite("A frozen app on a machine that goes down", .timeLimit(.minutes(20)))
 struct ShutdownTests {
   /// - Returns: the requests to systemd, without queries.
   private func end(result: String, machine: String, frozen: [String]) async throws -> [String] {

@@ -2,7 +2,7 @@ import CoreBluetoothTestKit
 import Foundation
 import Testing
 
-@Suite("L2CAP channels in a home", .timeLimit(.minutes(10)))
+@Suite("L2CAP channels in a home", .timeLimit(.minutes(20)))
 struct ChannelTests {
   private static let app = "org.example.app"
 

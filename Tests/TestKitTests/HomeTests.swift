@@ -2,7 +2,7 @@ import CoreBluetoothTestKit
 import Foundation
 import Testing
 
-@Suite("A home for tests of apps", .timeLimit(.minutes(10)))
+@Suite("A home for tests of apps", .timeLimit(.minutes(20)))
 struct HomeTests {
   private static let app = "org.example.app"
 

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What a test makes of a peripheral, and what the app is told.
-@Suite("Peripherals that refuse, and how they are heard", .timeLimit(.minutes(10)))
+@Suite("Peripherals that refuse, and how they are heard", .timeLimit(.minutes(20)))
 struct MannersTests {
   private static let app = "org.example.gauge"
   private static let level = "2A19"

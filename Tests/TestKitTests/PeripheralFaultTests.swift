@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What a test does to its peripherals while an app uses them.
-@Suite("Peripherals that change", .timeLimit(.minutes(10)))
+@Suite("Peripherals that change", .timeLimit(.minutes(20)))
 struct PeripheralFaultTests {
   private static let app = "org.example.reader"
 

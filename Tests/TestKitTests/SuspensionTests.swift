@@ -3,7 +3,7 @@ import CoreBluetoothTestKit
 import Foundation
 import Testing
 
-@Suite("An app that its user leaves", .timeLimit(.minutes(10)))
+@Suite("An app that its user leaves", .timeLimit(.minutes(20)))
 struct SuspensionTests {
   private static let app = "org.example.collector"
   private static let rate = "2A37"

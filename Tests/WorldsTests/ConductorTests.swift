@@ -8,7 +8,7 @@ import Timekeeping
 
 @testable import Worlds
 
-@Suite("The conductor moves real processes through time", .serialized, .ownThread, .timeLimit(.minutes(10)))
+@Suite("The conductor moves real processes through time", .serialized, .ownThread, .timeLimit(.minutes(20)))
 struct ConductorTests {
   @Test("Alarms of several processes ring in the order of time, and at one moment in the order of starting")
   func order() throws {

@@ -7,7 +7,7 @@ import TimeTypes
 @testable import Worlds
 
 @Suite(
-  "A program that knows nothing of its world has the world's time", .serialized, .ownThread, .timeLimit(.minutes(10)))
+  "A program that knows nothing of its world has the world's time", .serialized, .ownThread, .timeLimit(.minutes(20)))
 struct StoryTimeTests {
   private static let library = PuppetWorld.programs.appendingPathComponent(Executables.storyTimeLibrary).path
   private static let preload = ["LD_PRELOAD=\(library)"]
