@@ -63,7 +63,7 @@ final class JournalFollower: @unchecked Sendable {
   /// Waits for an entry from `start` on.
   @discardableResult
   func wait(
-    for what: String, from start: Int, within seconds: Double = 40, where fits: (Entry) -> Bool
+    for what: String, from start: Int, within seconds: Double = 120, where fits: (Entry) -> Bool
   ) throws -> Entry {
     let limit = Date(timeIntervalSinceNow: seconds)
     var next = start

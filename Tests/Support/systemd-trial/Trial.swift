@@ -188,7 +188,7 @@ struct Trial {
       let count = pread(file, &buffer, buffer.count, 0)
       if String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self).contains("frozen 1") { break }
       var poller = pollfd(fd: file, events: Int16(POLLPRI), revents: 0)
-      guard poll(&poller, 1, 40_000) > 0 else { throw TrialError("the agent is not frozen after 40 s") }
+      guard poll(&poller, 1, 120_000) > 0 else { throw TrialError("the agent is not frozen after 120 s") }
     }
     let state = try units.property(Self.agent, "FreezerState").stringValue ?? ""
     try expect(state == "frozen" || state == "freezing", "systemd says that the frozen agent is \(state)")

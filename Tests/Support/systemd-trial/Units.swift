@@ -87,7 +87,7 @@ final class Units: @unchecked Sendable {
   /// Waits until a property has the wanted value.
   @discardableResult
   func wait(
-    _ unit: String, _ name: String, of interface: String = "Unit", within seconds: Double = 40,
+    _ unit: String, _ name: String, of interface: String = "Unit", within seconds: Double = 120,
     until fits: (Value) -> Bool
   ) throws -> Value {
     let limit = Date(timeIntervalSinceNow: seconds)
