@@ -62,6 +62,8 @@ package struct HomePolicy: Sendable {
   var linkedSince: Instant?
   /// Until when a link that a person needs must have come up.
   var linkDue: Instant?
+  /// When this process began to look for the lock: at its start, or with other keys or another grant.
+  var soughtSince: Instant?
   /// The link came up after a loss, and nothing shows that its phone came from elsewhere.
   var isDoubtful = false
   /// The lock reports that it is locked, so a doubtful phone near it asks.

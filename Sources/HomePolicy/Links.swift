@@ -3,6 +3,7 @@ import TimeTypes
 /// What begins and ends with a link, and with the process that knows of it.
 extension HomePolicy {
   mutating func start(isLinked: Bool, at time: HomeTime) {
+    soughtSince = isLinked ? nil : time.instant
     switch (state.isLinked, isLinked) {
     case (true, true):
       // The same link, but another process: what the previous process wrote before it ended may be unanswered.

@@ -79,13 +79,18 @@ extension HomePolicy {
     store()
   }
 
-  /// A person asks for something, and there is no link because the lock has turned this phone away.
-  /// - Returns: whether a link is asked for now.
+  /// A person asks for something, and there is no link because the lock has turned this phone away, or because this process has
+  /// only begun to look for the lock.
+  /// - Returns: whether a link is asked for, so that it is worth waiting for it.
   mutating func asksForLink(at time: HomeTime) -> Bool {
-    guard !state.isLinked, isTurnedAway else { return false }
-    isLinkAskedFor = true
+    guard !state.isLinked else { return false }
+    if isTurnedAway {
+      isLinkAskedFor = true
+      requestLink(at: time)
+    } else {
+      guard let soughtSince, time.instant - soughtSince < configuration.linkPatience else { return false }
+    }
     linkDue = time.instant + configuration.linkPatience
-    requestLink(at: time)
     return true
   }
 
@@ -110,6 +115,7 @@ extension HomePolicy {
     refusedWrites = 0
     isLinkOver = false
     owesPresence = state.isLinked
+    soughtSince = time.instant
     guard isTurnedAway else { return }
     if state.isLinked {
       state.refusal = nil

@@ -227,6 +227,29 @@ import TimeTypes
     #expect(phone.writes.last?.command == .unlock(.approach))
   }
 
+  @Test("L5 L8: a person who accepts an invitation and asks at once waits for the link that the invitation brings")
+  func hurry() {
+    var phone = turnedAway()
+    phone.happens(.keysChanged)
+    phone.pass(0.5)
+    phone.happens(.unlockAsked)
+    #expect(phone.wordOutcomes.isEmpty && phone.linkRequests == 1)
+    phone.pass(1)
+    phone.happens(.linkUp)
+    phone.happens(.offerReceived)
+    #expect(phone.writes.last?.command == .unlock(.word))
+
+    var fresh = Phone()
+    fresh.happens(.keysChanged)
+    fresh.happens(.errandAsked(.look))
+    #expect(fresh.errandOutcomes.isEmpty)
+    fresh.pass(6)
+    fresh.happens(.timePassed)
+    #expect(fresh.errandOutcomes == [.notLinked])
+    fresh.happens(.errandAsked(.look))
+    #expect(fresh.errandOutcomes == [.notLinked, .notLinked], "nothing looks for the lock now that did not before")
+  }
+
   @Test("L2: a lock that makes strangers wait, and offers nothing, is not asked every half a minute either")
   func waiting() {
     var phone = turnedAway()
