@@ -60,19 +60,31 @@ struct TestProcessTests {
   }
 }
 
-@Suite("Tests that block", .ownThread, .timeLimit(.minutes(20)))
+@Suite("Tests that block", .timeLimit(.minutes(20)))
 struct OwnThreadTests {
   private static let gate = DispatchSemaphore(value: 0)
   /// More than any machine has threads for tasks.
   private static let count = 2 * sysconf(Int32(_SC_NPROCESSORS_ONLN)) + 2
 
-  @Test("H5: tests that block are not in each other's way", arguments: 0..<count)
-  func block(_ number: Int) {
-    // All of them must be here at once, or none ever finishes.
-    if number == Self.count - 1 {
-      for _ in 1..<Self.count { Self.gate.signal() }
+  @Test("H5: tests that block are not in each other's way")
+  func block() async throws {
+    let test = try #require(Test.current)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<Self.count {
+        group.addTask {
+          try await OwnThreadTrait.ownThread.provideScope(for: test, testCase: Test.Case.current) { Self.wait(number) }
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  /// All of them must be here at once, or none ever finishes.
+  private static func wait(_ number: Int) {
+    if number == count - 1 {
+      for _ in 1..<count { gate.signal() }
     } else {
-      #expect(Self.gate.wait(timeout: .now() + 50) == .success)
+      #expect(gate.wait(timeout: .now() + 50) == .success)
     }
   }
 }
