@@ -25,6 +25,11 @@ struct AdvertisingSet: Sendable {
     next = now.nanoseconds + 1 + draws.below(Self.delayLimit)
   }
 
+  /// What becomes of one of its events at another controller.
+  func draws(_ purpose: UInt64, at event: Int64, _ listener: UInt64) -> RandomDraws {
+    RandomDraws(number, purpose, UInt64(bitPattern: event), listener)
+  }
+
   func following(_ event: Int64) -> Int64 {
     var draws = RandomDraws(number, DrawPurpose.advertisingDelay, UInt64(bitPattern: event))
     return event + interval + draws.below(Self.delayLimit)
@@ -49,13 +54,24 @@ struct AdvertisingSet: Sendable {
 /// A controller that could use an advertising set's next events.
 private struct Listener {
   let controller: ControllerIdentifier
+  let number: UInt64
   let window: ListeningWindow
   let path: Path
   /// After this time it no longer hears them.
   let last: Int64
   let isInitiator: Bool
 
-  func hears(_ event: Int64) -> Bool { event <= last && window.covers(event) && path.signal(at: event) != nil }
+  /// The strength of an event of the set, if it gets through. At the edge of the range hardly one in a thousand does,
+  /// and the others must not cost the world a moment each.
+  func signal(of set: AdvertisingSet, at event: Int64, _ physics: RadioPhysics) -> Double? {
+    guard event <= last, window.covers(event), let signal = path.signal(at: event) else { return nil }
+    let purpose = isInitiator ? DrawPurpose.advertisementAtInitiator : DrawPurpose.advertisementAtScanner
+    var draws = set.draws(purpose, at: event, number)
+    guard physics.receive(signal, &draws) != nil else { return nil }
+    // The request goes the other way.
+    guard isInitiator else { return signal }
+    return physics.receive(signal, &draws) != nil ? signal : nil
+  }
 }
 
 extension Radio {
@@ -111,9 +127,9 @@ extension Radio {
         guard var event = controllers[identifier]?.advertisingSets[handle]?.next else { continue }
         let isWalking = listeners.contains { !$0.path.rests(at: now.nanoseconds) }
         let end = min(event + (isWalking ? Self.walkHorizon : Self.horizon), earliest ?? .max)
-        while event <= last, event < end, !listeners.contains(where: { $0.hears(event) }) {
-          event = set.following(event)
-        }
+        while event <= last, event < end,
+          !listeners.contains(where: { $0.signal(of: set, at: event, physics) != nil })
+        { event = set.following(event) }
         guard event <= last else { continue }
         earliest = min(earliest ?? event, event)
       }
@@ -131,8 +147,8 @@ extension Radio {
         controllers[identifier]?.advertisingSets[handle]?.skip(to: now.nanoseconds)
         guard let set = controllers[identifier]?.advertisingSets[handle], set.next == now.nanoseconds else { continue }
         var initiators: [(controller: ControllerIdentifier, signal: Double)] = []
-        for listener in listeners where listener.hears(set.next) {
-          guard let signal = listener.path.signal(at: set.next) else { continue }
+        for listener in listeners {
+          guard let signal = listener.signal(of: set, at: set.next, physics) else { continue }
           if listener.isInitiator {
             initiators.append((listener.controller, signal))
           } else {
@@ -176,11 +192,15 @@ extension Radio {
       let last = staysHeard ? Int64.max : path.restsFrom
       if scans, let scanner = controller.scanner {
         result.append(
-          Listener(controller: identifier, window: scanner.window, path: path, last: last, isInitiator: false))
+          Listener(
+            controller: identifier, number: controller.number, window: scanner.window, path: path, last: last,
+            isInitiator: false))
       }
       if initiates, let initiator = controller.initiator {
         result.append(
-          Listener(controller: identifier, window: initiator.window, path: path, last: last, isInitiator: true))
+          Listener(
+            controller: identifier, number: controller.number, window: initiator.window, path: path, last: last,
+            isInitiator: true))
       }
     }
     return (result.sorted { $0.controller < $1.controller }, wakeUp)

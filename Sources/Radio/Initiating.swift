@@ -65,8 +65,7 @@ extension Radio {
       guard let controller = controllers[identifier], let initiator = controller.initiator,
         initiator.wants(set.parameters.ownAddress, at: now)
       else { continue }
-      var draws = RandomDraws(
-        set.number, DrawPurpose.advertisementAtInitiator, UInt64(bitPattern: set.next), controller.number)
+      var draws = set.draws(DrawPurpose.advertisementAtInitiator, at: set.next, controller.number)
       // The advertisement one way and the request the other way. A lost request leaves both sides as they were.
       guard physics.receive(signal, &draws) != nil, physics.receive(signal, &draws) != nil else { continue }
       switch controllers[advertiser]?.manners.connecting ?? .accepts {

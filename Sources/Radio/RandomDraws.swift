@@ -7,8 +7,36 @@ struct RandomDraws: Sendable {
 
   init(_ names: UInt64...) {
     state = 0
-    for name in names { state = Self.mix(state &+ 0x9E37_79B9_7F4A_7C15 ^ name) }
+    for name in names { take(name) }
   }
+
+  // The same without an array, for the most frequent.
+  init(_ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64) {
+    state = 0
+    take(first)
+    take(second)
+    take(third)
+    take(fourth)
+  }
+
+  init(
+    _ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64, _ fifth: UInt64, _ sixth: UInt64,
+    _ seventh: UInt64
+  ) {
+    self.init(first, second, third, fourth)
+    take(fifth)
+    take(sixth)
+    take(seventh)
+  }
+
+  init(_ first: UInt64, _ second: UInt64, _ third: UInt64) {
+    state = 0
+    take(first)
+    take(second)
+    take(third)
+  }
+
+  private mutating func take(_ name: UInt64) { state = Self.mix(state &+ 0x9E37_79B9_7F4A_7C15 ^ name) }
 
   mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15

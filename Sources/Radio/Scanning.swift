@@ -92,8 +92,7 @@ extension Radio {
     _ outputs: inout [RadioOutput]
   ) {
     guard let controller = controllers[scanner], let parameters = controller.scanner?.parameters else { return }
-    var draws = RandomDraws(
-      set.number, DrawPurpose.advertisementAtScanner, UInt64(bitPattern: set.next), controller.number)
+    var draws = set.draws(DrawPurpose.advertisementAtScanner, at: set.next, controller.number)
     guard let heard = physics.receive(signal, &draws) else { return }
     let strength = controllers[advertiser]?.manners.strength ?? heard
     // The request one way and the response the other way.

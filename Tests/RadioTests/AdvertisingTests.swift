@@ -161,4 +161,23 @@ struct AdvertisingTests {
     #expect(abs(samples[200] / median - 1) < 0.2, "median \(samples[200])")
     #expect(abs(samples[380] / percentile95 - 1) < 0.25, "95 in 100: \(samples[380])")
   }
+
+  @Test("H4: at the edge of the range, advertisements that don't get through are no events, however many there are")
+  func edge() {
+    // A packet in five thousand gets through, and a link needs two.
+    var physics = RadioPhysics.clear
+    physics.noise = 1.5
+    physics.sensitivity = physics.signal(over: 100) + 3 * physics.noise
+    for seed: UInt64 in 1...3 {
+      var world = RadioWorld.pair(metres: 100, seed: seed, physics: physics)
+      world.put(.setAdvertising(lock, set: 0, .of()))
+      world.put(.setInitiator(phone, .to(.address(lockAddress))))
+      world.run(for: .seconds(7200))
+      // The radio looks ten minutes ahead. There are some 70,000 advertisements.
+      #expect(world.deadlineCount <= 12 && world.links(of: phone).isEmpty, "\(world.deadlineCount)")
+      world.put(.move(phone, to: Position(x: 30, y: 0)))
+      world.run(for: .seconds(60))
+      #expect(!world.links(of: phone).isEmpty, "nearer by it is heard at once")
+    }
+  }
 }
