@@ -63,7 +63,9 @@ extension HomePolicy {
     store()
   }
 
-  mutating func linkDown(at time: HomeTime) {
+  /// - Parameter isOther: what the link led to is not the lock. The lock may be what is tested next, so whoever asked for something
+  ///   waits for it.
+  mutating func linkDown(at time: HomeTime, isOther: Bool = false) {
     guard state.isLinked else { return }
     if isLooking { endLooking(at: time) }
     state.isLinked = false
@@ -83,8 +85,12 @@ extension HomePolicy {
     isLockedOut = false
     perhapsComingSince = nil
     stopAsking()
-    concludeWord(.linkLost)
-    concludeErrand(.linkLost)
+    if !isOther {
+      concludeWord(.linkLost)
+      concludeErrand(.linkLost)
+    } else if isWordAwaited || errand != nil {
+      linkDue = time.instant + configuration.linkPatience
+    }
     concludeRoom(.linkLost)
     store()
   }

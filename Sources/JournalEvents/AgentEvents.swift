@@ -23,6 +23,8 @@ extension Recorded {
     /// The lock does not know this phone, or its guest's grant is over or revoked: the link ends, and the next one is asked for
     /// after a pause.
     case turnedAway = "turned.away"
+    /// A device that offers the lock's service is not the lock that the keys are for, or did not say so in time.
+    case otherLock = "lock.other"
     case questionAsked = "question.asked"
     case questionAnswered = "question.answered"
     case logTrouble = "log.trouble"
@@ -32,12 +34,15 @@ extension Recorded {
 
     package static let processes = [Recorded.agent]
 
-    package var fields: Set<JournalField> {
+    /// A phone with several doors names the door in each, so that of its start alone has none.
+    package var fields: Set<JournalField> { ownFields.union([.door]) }
+
+    private var ownFields: Set<JournalField> {
       switch self {
       case .started: [.centralsToRestore]
       case .willRestoreState: [.peripherals, .states, .services]
       case .stateUpdated: [.state]
-      case .didConnect, .discoveryStarted, .servicesChanged, .enrolled: [.peripheral]
+      case .didConnect, .discoveryStarted, .servicesChanged, .enrolled, .otherLock: [.peripheral]
       case .didDisconnect: [.peripheral, .error]
       case .subscribed, .subscriptionAlive, .offerAsked, .offerReceived, .wordGiven: []
       case .approachBegan: [.signal]

@@ -73,10 +73,10 @@ final class AgentApp: @unchecked Sendable {
     policy = HomePolicy(configuration, state: store.state.home)
   }
 
-  func start() {
+  func start(beside searches: DoorSearches) {
     linkEnd = time.makeAlarm { [weak self] in DispatchQueue.main.async { self?.endOverLink() } }
     alarm = time.makeAlarm { [weak self] in DispatchQueue.main.async { self?.happens(.timePassed) } }
-    radio = AgentCentral(self, restoreIdentifier: restoreIdentifier, time: time, logger: logger)
+    radio = AgentCentral(self, beside: searches, restoreIdentifier: restoreIdentifier, time: time, logger: logger)
   }
 
   // MARK: Owner
@@ -206,7 +206,8 @@ final class AgentApp: @unchecked Sendable {
     reports.turnedAway()
   }
 
-  func linkDown() {
+  /// - Parameter isOther: it led to a device that is not the lock.
+  func linkDown(isOther: Bool = false) {
     reports.linkDown()
     offer = nil
     refusedOffer = nil
@@ -220,7 +221,7 @@ final class AgentApp: @unchecked Sendable {
     latestConversation = nil
     MainActor.assumeIsolated { desk.linkDown() }
     if !hasStarted, !words.isEmpty { answerWord(.notLinked) }
-    happens(.linkDown)
+    happens(isOther ? .linkToOther : .linkDown)
   }
 
   func offerReceived(_ value: [UInt8]) {

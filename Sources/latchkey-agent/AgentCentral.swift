@@ -37,15 +37,20 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   var bond = BondRequest()
   let time: any TimeSource
   private var alarm: (any Alarm)?
+  let searches: DoorSearches
 
-  init(_ app: AgentApp, restoreIdentifier: String, time: any TimeSource, logger: Logger) {
+  init(
+    _ app: AgentApp, beside searches: DoorSearches, restoreIdentifier: String, time: any TimeSource, logger: Logger
+  ) {
     self.app = app
+    self.searches = searches
     self.time = time
     self.logger = logger
     super.init()
     alarm = time.makeAlarm { [weak self] in DispatchQueue.main.async { self?.timePassed() } }
     manager = CBCentralManager(
       delegate: self, queue: .main, options: [CBCentralManagerOptionRestoreIdentifierKey: restoreIdentifier])
+    searches.note(self)
   }
 
   var peripheralIdentifier: UUID? { peripheral?.identifier }
@@ -183,6 +188,8 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       if !hasEndedLink { app.linkDown() }
     }
     if search.isSearching { return perform(search.lost(peripheral.identifier, at: time.now)) }
+    // The lock may have turned this phone away.
+    searches.note(self)
     // A process that is started for a lost link may find the radio off. The lock is requested once it is on.
     guard peripheral == self.peripheral, central.state == .poweredOn else { return }
     // Requested once. From here on the system waits for the lock, for days if necessary, with or without this

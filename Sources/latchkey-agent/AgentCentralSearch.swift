@@ -17,8 +17,19 @@ extension AgentCentral {
     perform(search.begin(kept.sorted { $0.0 < $1.0 }, at: time.now))
   }
 
+  /// For the phone's other doors. A lock that turns this phone away may be theirs by now.
+  var standing: LockSearch.Standing {
+    LockSearch.Standing(
+      lock: app.refusesPhone ? nil : app.knownLock, tested: search.tested, isSearching: search.isSearching)
+  }
+
+  func see(_ others: [LockSearch.Standing]) { perform(search.see(others, at: time.now)) }
+
   func perform(_ effects: [LockSearch.Effect]) {
-    defer { setAlarm() }
+    defer {
+      setAlarm()
+      searches.note(self)
+    }
     guard let manager, manager.state == .poweredOn else { return }
     for effect in effects {
       switch effect {
@@ -32,10 +43,8 @@ extension AgentCentral {
         linkBegan(candidate)
       case .endTest(let identifier):
         guard peripheral?.identifier == identifier else { continue }
-        logger.warning(
-          "this is not the lock that the keys are for, or it does not say so",
-          metadata: ["peripheral": "\(identifier)"])
-        leave()
+        logger.record(Recorded.Agent.otherLock, [.peripheral: identifier.uuidString], level: .warning)
+        leave(isOther: true)
       case .leaveTest(let identifier): if peripheral?.identifier == identifier { leave() }
       }
     }
@@ -45,10 +54,10 @@ extension AgentCentral {
     }
   }
 
-  private func leave() {
+  private func leave(isOther: Bool = false) {
     peripheral = nil
     forgetCharacteristics()
-    app.linkDown()
+    app.linkDown(isOther: isOther)
   }
 
   func endSearch(with lock: CBPeripheral) {

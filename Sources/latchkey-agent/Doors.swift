@@ -22,6 +22,7 @@ final class Doors: @unchecked Sendable {
   private let logger: Logger
   private var terminationSource: (any DispatchSourceSignal)?
   private var enrolment: EnrolmentRadio?
+  private let searches = DoorSearches()
   private static let limit = 16
   private var keyFolder: String { state + "/doors" }
   private var guestKeyFolder: String { state + "/guest" }
@@ -62,7 +63,7 @@ final class Doors: @unchecked Sendable {
     }
     source.resume()
     terminationSource = source
-    for door in doors { door.start() }
+    for door in doors { door.start(beside: searches) }
     UserActions.setHandler { [weak self] action in
       guard let self else { return action.complete(failure: "The agent is ending.") }
       self.userAsks(action)
@@ -87,6 +88,9 @@ final class Doors: @unchecked Sendable {
       state.lock = lock
       try store.write(state)
     }
+    var logger = logger
+    // Most phones have the door of their setup alone, and its records carry no name.
+    if folder != state { logger[metadataKey: JournalField.door.rawValue] = "\(name)" }
     doors.append(
       AgentApp(
         configuration, name: name, keys: keys, grant: grant, folder: folder, store: store, boot: boot, time: time,
@@ -184,7 +188,7 @@ final class Doors: @unchecked Sendable {
       known.take(door)
     } else {
       try add(door, lock: peripheral)
-      doors.last?.start()
+      doors.last?.start(beside: searches)
     }
     return EnrollAnswer(outcome: outcome.word, door: name, lock: text)
   }
@@ -252,7 +256,7 @@ final class Doors: @unchecked Sendable {
     let door = DoorKeys(name: question.name, keys: keys, grant: invitation.grant)
     try door.write(toDirectory: keyFolder)
     try add(door)
-    doors.last?.start()
+    doors.last?.start(beside: searches)
     return AcceptAnswer(door: question.name, name: PlainText.of(invitation.grant.name))
   }
 

@@ -9,7 +9,19 @@ import TimeTypes
 /// lock. A device that does not do so within the time a pairing takes, that refuses, or that lacks the service makes
 /// room for the next one, and gets another turn after ever longer pauses. Once the lock has proven itself, the search
 /// is over, and the phone stays with it.
+///
+/// A phone with several doors looks for several locks, over one link to each device. A device is tested for one door at a time,
+/// and what has proven to be another door's lock is left out: each test with another lock's keys is a wrong command, and a lock
+/// makes a phone wait after three.
 struct LockSearch {
+  /// How the search for one door's lock stands, for those of the phone's other doors.
+  struct Standing: Equatable {
+    /// The device that has proven to be the lock.
+    var lock: UUID?
+    var tested: UUID?
+    var isSearching = false
+  }
+
   enum Effect: Equatable {
     case scan
     case stopScan
@@ -32,6 +44,9 @@ struct LockSearch {
     case testing(until: Instant)
     /// Not requested now.
     case resting(until: Instant)
+
+    var isTesting: Bool { if case .testing = self { true } else { false } }
+    var isResting: Bool { if case .resting = self { true } else { false } }
   }
 
   private struct Candidate {
@@ -56,13 +71,15 @@ struct LockSearch {
   static let maximumRefusals = 3
 
   private var candidates: [UUID: Candidate] = [:]
+  /// Those of the phone's other doors.
+  private var others: [Standing] = []
   private(set) var isSearching = false
   private var isScanning = false
   private var effects: [Effect] = []
 
   /// The device being tested.
   var tested: UUID? {
-    candidates.first { if case .testing = $0.value.phase { true } else { false } }?.key
+    candidates.first { $0.value.phase.isTesting }?.key
   }
 
   /// The latest time at which `passed` must be called, or `nil` if nothing is due.
@@ -85,10 +102,13 @@ struct LockSearch {
     return (tests + [turn].compactMap(\.self)).min()
   }
 
+  private func isTaken(_ identifier: UUID) -> Bool { others.contains { $0.lock == identifier } }
+  private func isTestedForAnother(_ identifier: UUID) -> Bool { others.contains { $0.tested == identifier } }
+
   func knows(_ identifier: UUID) -> Bool { candidates[identifier] != nil }
 
   private var busyCount: Int {
-    candidates.values.count { if case .resting = $0.phase { false } else { true } }
+    candidates.values.count { !$0.phase.isResting }
   }
 
   // MARK: Events
@@ -106,7 +126,7 @@ struct LockSearch {
       return candidate
     }
     for (identifier, isLinked) in kept {
-      if busyCount >= Self.maximumRequests {
+      if busyCount >= Self.maximumRequests || isTaken(identifier) {
         effects.append(.cancel(identifier))
         continue
       }
@@ -134,7 +154,7 @@ struct LockSearch {
   }
 
   mutating func found(_ identifier: UUID, signal: Int, at now: Instant) -> [Effect] {
-    guard isSearching else { return [] }
+    guard isSearching, !isTaken(identifier) else { return [] }
     if candidates[identifier] == nil {
       makeRoom()
       candidates[identifier] = Candidate(phase: .resting(until: now), signal: signal)
@@ -169,7 +189,7 @@ struct LockSearch {
   mutating func refused(_ identifier: UUID, at now: Instant) -> [Effect] {
     guard isSearching, candidates[identifier] != nil else { return [] }
     candidates[identifier]?.refusals += 1
-    let isPatient = !isAnotherThere(than: identifier) && (candidates[identifier]?.refusals ?? 0) < Self.maximumRefusals
+    let isPatient = !isShared(identifier) && (candidates[identifier]?.refusals ?? 0) < Self.maximumRefusals
     return isPatient ? settle(at: now) : failed(identifier, at: now)
   }
 
@@ -183,6 +203,18 @@ struct LockSearch {
     }
     effects.append(.cancel(identifier))
     rest(identifier, at: now)
+    return settle(at: now)
+  }
+
+  /// The searches for the phone's other locks have come further.
+  mutating func see(_ others: [Standing], at now: Instant) -> [Effect] {
+    self.others = others
+    guard isSearching else { return [] }
+    for (identifier, candidate) in sorted where isTaken(identifier) {
+      candidates[identifier] = nil
+      if candidate.phase.isTesting { effects.append(.leaveTest(identifier)) }
+      if !candidate.phase.isResting { effects.append(.cancel(identifier)) }
+    }
     return settle(at: now)
   }
 
@@ -205,14 +237,17 @@ struct LockSearch {
   }
 
   private var resting: [(key: UUID, value: Candidate)] {
-    let resting = sorted.filter { if case .resting = $0.value.phase { true } else { false } }
+    let resting = sorted.filter(\.value.phase.isResting)
     // Devices with the same number of turns are ordered by their signal.
     return resting.enumerated().sorted {
       ($0.element.value.failures, $0.offset) < ($1.element.value.failures, $1.offset)
     }.map(\.element)
   }
 
-  private func isAnotherThere(than identifier: UUID) -> Bool { candidates.keys.contains { $0 != identifier } }
+  /// Other devices wait for a test, or other doors for a test of this one.
+  private func isShared(_ identifier: UUID) -> Bool {
+    candidates.keys.contains { $0 != identifier } || others.contains { $0.isSearching }
+  }
 
   private mutating func rest(_ identifier: UUID, at now: Instant) {
     let failures = candidates[identifier]?.failures ?? 0
@@ -258,8 +293,9 @@ struct LockSearch {
   }
 
   private mutating func testNext(at now: Instant) {
-    guard tested == nil, let next = sorted.first(where: { $0.value.phase == .linked })?.key else { return }
-    let limit = isAnotherThere(than: next) ? Self.sharedTestLimit : Self.testLimit
+    let next = sorted.first { $0.value.phase == .linked && !isTestedForAnother($0.key) }?.key
+    guard tested == nil, let next else { return }
+    let limit = isShared(next) ? Self.sharedTestLimit : Self.testLimit
     candidates[next]?.phase = .testing(until: now + limit)
     effects.append(.test(next))
   }

@@ -170,4 +170,46 @@ import TimeTypes
     retries.failed(at: at(now))
     #expect(retries.due == at(now + 1))
   }
+
+  private func standing(lock: UUID? = nil, tested: UUID? = nil) -> LockSearch.Standing {
+    LockSearch.Standing(lock: lock, tested: tested, isSearching: lock == nil)
+  }
+
+  @Test("L8: a device is tested for one door at a time, and then for the next") func inTurn() {
+    var search = LockSearch()
+    _ = search.begin([], at: at(0))
+    _ = search.found(Self.other, signal: -40, at: at(0))
+    #expect(search.see([standing(tested: Self.other)], at: at(0)) == [])
+    #expect(search.linked(Self.other, at: at(1)) == [])
+    _ = search.found(Self.lock, signal: -60, at: at(1))
+    #expect(search.linked(Self.lock, at: at(2)) == [.test(Self.lock)], "meanwhile another one is")
+    #expect(search.refused(Self.lock, at: at(2)) == [.endTest(Self.lock), .cancel(Self.lock)], "once, for others wait")
+    #expect(search.see([standing()], at: at(3)) == [.test(Self.other)])
+  }
+
+  @Test("L8: one refusal by the only device is enough if the phone looks for several locks") func oneEach() {
+    var search = LockSearch()
+    _ = search.begin([], at: at(0))
+    _ = search.see([standing()], at: at(0))
+    _ = search.found(Self.other, signal: -40, at: at(0))
+    _ = search.linked(Self.other, at: at(1))
+    #expect(search.refused(Self.other, at: at(2)) == [.endTest(Self.other), .cancel(Self.other)])
+  }
+
+  @Test("L8: what has proven to be another door's lock is left out, whatever stage it was at") func taken() {
+    var search = LockSearch()
+    _ = search.begin([], at: at(0))
+    _ = search.found(Self.other, signal: -40, at: at(0))
+    #expect(search.see([standing(lock: Self.other)], at: at(1)) == [.cancel(Self.other)])
+    #expect(search.found(Self.other, signal: -40, at: at(2)) == [] && !search.knows(Self.other))
+
+    search = LockSearch()
+    _ = search.begin([(Self.other, true)], at: at(0))
+    #expect(search.tested == Self.other)
+    #expect(search.see([standing(lock: Self.other)], at: at(1)) == [.leaveTest(Self.other), .cancel(Self.other)])
+    #expect(search.begin([(Self.other, true)], at: at(2)).contains(.cancel(Self.other)))
+    // That lock turns its phone away now, so it may be anybody's.
+    #expect(search.see([standing()], at: at(3)) == [])
+    #expect(search.found(Self.other, signal: -40, at: at(4)) == [.connect(Self.other)])
+  }
 }

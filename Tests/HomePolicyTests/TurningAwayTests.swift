@@ -250,6 +250,38 @@ import TimeTypes
     #expect(fresh.errandOutcomes == [.notLinked, .notLinked], "nothing looks for the lock now that did not before")
   }
 
+  @Test(
+    "L8: a word that went to a device which is not the lock waits for the next device, and for no longer than usual")
+  func otherDevice() {
+    var phone = Phone()
+    phone.happens(.started(isLinked: false))
+    phone.happens(.unlockAsked)
+    phone.happens(.linkUp)
+    phone.happens(.offerReceived)
+    #expect(phone.writes.last?.command == .unlock(.word))
+    phone.happens(.writeFailed)
+    phone.happens(.linkToOther)
+    #expect(phone.wordOutcomes.isEmpty)
+    phone.pass(1)
+    phone.happens(.linkUp)
+    phone.happens(.offerReceived)
+    // The lock is asked first whether it knows the operation, as after every link that was lost.
+    phone.happens(.answered(.unknownOperation, bolt: .locked))
+    phone.happens(.offerReceived)
+    #expect(phone.writes.last?.command == .unlock(.word))
+    phone.happens(.answered(.done, bolt: .unlocked))
+    #expect(phone.wordOutcomes == [.done])
+
+    var alone = Phone()
+    alone.happens(.started(isLinked: false))
+    alone.happens(.errandAsked(.look))
+    alone.happens(.linkUp)
+    alone.happens(.linkToOther)
+    alone.pass(6)
+    alone.happens(.timePassed)
+    #expect(alone.errandOutcomes == [.notLinked])
+  }
+
   @Test("L2: a lock that makes strangers wait, and offers nothing, is not asked every half a minute either")
   func waiting() {
     var phone = turnedAway()

@@ -20,7 +20,12 @@ package struct Narrator: Sendable {
     if let event = entry.event(as: Recorded.Story.self) { return story(event, entry) }
     if let event = entry.event(as: Recorded.Radio.self) { return radio(event, entry) }
     if let event = entry.event(as: Recorded.Lock.self) { return lock(event, entry) }
-    if let event = entry.event(as: Recorded.Agent.self) { return agent(event, entry) }
+    if let event = entry.event(as: Recorded.Agent.self) {
+      guard var deed = agent(event, entry) else { return nil }
+      // Phones with several doors say of which they speak.
+      if let door = entry[.door] { deed.text += " (\(door))" }
+      return deed
+    }
     if let event = entry.event(as: Recorded.Daemon.self) {
       // The simulator says it once. latchkeyd may see any number of states in between.
       if event == .bluetoothState {
@@ -179,6 +184,8 @@ package struct Narrator: Sendable {
       return entry.deed(.system, "the lock turns the phone away, and the agent asks for no link\(pause)")
     case .lockWritten: return entry.deed(.system, "the agent asks the lock to lock, because its owner said so")
     case .lockAnswered: return entry.deed(.system, "the lock answers the agent: \(Self.result(entry[.result]))")
+    case .otherLock:
+      return entry.deed(.trouble, "the device is not the lock that the agent looks for, or does not say so")
     case .enrolled: return entry.deed(.system, "the agent is enrolled at the lock, and has its keys")
     case .logTrouble: return entry.deed(.trouble, "the agent finds the lock's log changed: \(entry[.text] ?? "")")
     case .wordGiven: return entry.deed(.system, "the agent has its owner's command")
