@@ -128,6 +128,19 @@ package struct PhoneKeys: Sendable {
     self.lockKey = lockKey
   }
 
+  /// A phone's key for an introduced lock.
+  package init(staticKey: Curve25519.KeyAgreement.PrivateKey, lock: LockIntroduction) {
+    guard let lockKey = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: lock.publicKey) else {
+      preconditionFailure("an introduction has been read, and its key with it")
+    }
+    self.init(staticKey: staticKey, lockIdentity: lock.identity, lockKey: lockKey)
+  }
+
+  /// A new key, which is in no file.
+  package static func draw(for lock: LockIntroduction) -> PhoneKeys {
+    PhoneKeys(staticKey: Curve25519.KeyAgreement.PrivateKey(), lock: lock)
+  }
+
   private struct Stored: Codable {
     var version: Int
     var privateKey: String

@@ -54,15 +54,12 @@ package enum Provisioning {
   /// is waiting there, or a new one.
   /// - Throws: `.alreadyThere` if the key already has a lock. Nothing was changed then.
   package static func makePhone(directory: String, lock: LockIntroduction) throws(KeyFileError) -> PhoneKeys {
-    guard let lockKey = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: lock.publicKey) else {
-      preconditionFailure("an introduction has been read, and its key with it")
-    }
     try makeFolder(directory)
     let pending = directory + "/" + PendingPhoneKey.fileName
     let key =
       FileManager.default.fileExists(atPath: pending)
       ? try PendingPhoneKey.read(fromDirectory: directory).staticKey : Curve25519.KeyAgreement.PrivateKey()
-    let keys = PhoneKeys(staticKey: key, lockIdentity: lock.identity, lockKey: lockKey)
+    let keys = PhoneKeys(staticKey: key, lock: lock)
     try keys.write(toDirectory: directory)
     // If this is interrupted, the file stays behind and is ignored.
     unlink(pending)

@@ -1,3 +1,5 @@
+import AgentQuestions
+import AppLink
 import ChildProcesses
 import Foundation
 import Journal
@@ -7,14 +9,35 @@ import Worlds
 
 // Steps in which a person asks their agent something: the real `latchkey` is run on their machine.
 extension ScenarioRun {
+  /// A person's word, for whose answer the story does not wait.
+  func unlock(on machine: String, door: String?, _ words: String) throws {
+    let agent = InstalledApp.agent.bundleIdentifier
+    try mark(.userUnlocked, machine: machine, message: words, fields: fields([.app: agent], at: door))
+    guard let door else {
+      return try world.machine(machine).say(
+        .performAction(bundleIdentifier: agent, name: AgentQuestion.unlock.rawValue))
+    }
+    let argument = String(decoding: try JSONEncoder().encode(DoorQuestion(door: door)), as: UTF8.self)
+    try world.machine(machine).say(
+      .askApp(bundleIdentifier: agent, name: AgentQuestion.unlock.rawValue, argument: argument))
+  }
+
+  private func fields(_ fields: [JournalField: String], at door: String?) -> [JournalField: String] {
+    var fields = fields
+    fields[.door] = door
+    return fields
+  }
+
   func ask(_ question: Question, on name: String, _ words: String) throws {
     let machine = try world.machine(name)
     let agent = InstalledApp.agent.bundleIdentifier
     // Promises know the unlock by its own name.
     if question.matter == .unlock {
-      try mark(.userUnlocked, machine: name, message: words, fields: [.app: agent])
+      try mark(.userUnlocked, machine: name, message: words, fields: fields([.app: agent], at: question.door))
     } else {
-      try mark(.userAsked, machine: name, message: words, fields: [.app: agent, .about: question.command])
+      try mark(
+        .userAsked, machine: name, message: words,
+        fields: fields([.app: agent, .about: question.command], at: question.door))
     }
     let (arguments, input) = try command(question)
     options.observe(.waiting(for: "the answer to: \(words)"))
@@ -51,7 +74,7 @@ extension ScenarioRun {
     try mark(
       .userAnswered, machine: name,
       message: isDone ? "\(name): \(Self.done(question, finished.output))" : "\(name): \(reason)",
-      fields: [.about: question.command, .outcome: question.expects.rawValue])
+      fields: fields([.about: question.command, .outcome: question.expects.rawValue], at: question.door))
   }
 
   /// Gives a phone and the lock each other's keys, and restarts the lock, as `latchkey setup` does.
@@ -64,12 +87,19 @@ extension ScenarioRun {
       try mark(
         .appReclaimed, machine: phone, message: "the agent is started again, with its keys", fields: [.app: agent])
     }
-    if !restarted.contains(.lock) { try world.provision(phone: phone) }
+    if !restarted.contains(.lock) { try world.provision(phone: phone, at: door) }
+    // An agent that opens other doors already reads its keys as it starts.
+    let opensOthers = scenario.machines.contains { $0.name == phone && $0.isEnrolled }
+    if opensOthers, !restarted.contains(.agent) {
+      try mark(
+        .appReclaimed, machine: phone, message: "the agent is ended, and will find its new keys", fields: [.app: agent])
+      try world.machine(phone).control(.reclaimApp(bundleIdentifier: agent))
+    }
     try mark(
       .appReclaimed, machine: door, message: "the lock is started again, with the new phone among its owners'",
       fields: [.app: lock])
     if restarted.contains(.lock) {
-      try world.provision(phone: phone)
+      try world.provision(phone: phone, at: door)
     } else {
       try world.machine(door).control(.reclaimApp(bundleIdentifier: lock))
     }
@@ -78,7 +108,7 @@ extension ScenarioRun {
   private func unexpected(_ question: Question, on name: String, _ what: String, outcome: String) throws -> Stopped {
     try mark(
       .userAnswered, machine: name, message: "\(name): \(what)",
-      fields: [.about: question.command, .outcome: outcome])
+      fields: fields([.about: question.command, .outcome: outcome], at: question.door))
     let expected = question.expects == .done ? "done" : "refused"
     try mark(.waitFailed, message: "latchkey \(question.command) on \(name) was to be \(expected): \(what)")
     return Stopped(reason: "latchkey \(question.command) on \(name) was to be \(expected): \(what)")
@@ -86,12 +116,14 @@ extension ScenarioRun {
 
   /// The command's words, and what is entered.
   private func command(_ question: Question) throws -> (words: [String], input: String?) {
+    let named = question.door.map { ["--door", $0] } ?? []
     let words = question.command.split(separator: " ").map(String.init)
     switch question.matter {
-    case .unlock, .lock, .door, .room, .guests: return (words, nil)
-    case .log: return (words + ["--all"], nil)
+    case .unlock, .lock, .door, .room: return (words + (question.door.map { [$0] } ?? []), nil)
+    case .guests: return (words + named, nil)
+    case .log: return (words + (question.door.map { [$0] } ?? []) + ["--all"], nil)
     case .invite(let terms):
-      var words = words + [terms.guest]
+      var words = words + [terms.guest] + named
       if let from = terms.from { words += ["--from", minute(day: from)] }
       if let until = terms.until { words += ["--until", minute(day: until)] }
       if let weekdays = terms.weekdays { words += ["--days", weekdays] }
@@ -104,13 +136,14 @@ extension ScenarioRun {
         throw Stopped(reason: "there is no invitation for \(guest)")
       }
       return (words + ["--as", door], invitation)
-    case .revoke(.guest(let name)): return (words + [name], nil)
-    case .revoke(.phone(let machine)): return (words + ["--key", try world.machine(machine).phoneKey()], nil)
+    case .revoke(.guest(let name)): return (words + [name] + named, nil)
+    case .revoke(.phone(let machine)):
+      return (words + ["--key", try world.machine(machine).phoneKey(at: question.door)] + named, nil)
     case .carry(let revoked):
       guard let list = papers.lists[revoked] else {
         throw Stopped(reason: "the lock has the list that revokes \(revoked.name) already")
       }
-      return (words + [list], nil)
+      return (words + [list] + named, nil)
     }
   }
 

@@ -33,12 +33,7 @@ extension ScenarioRun {
       try user(.appQuit, .quitApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
     case .reclaimApp(let machine, let app):
       try user(.appReclaimed, .reclaimApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
-    case .unlock(let machine):
-      let request = ControlRequest.performAction(
-        bundleIdentifier: InstalledApp.agent.bundleIdentifier, name: "unlock")
-      try mark(
-        .userUnlocked, machine: machine, message: words, fields: [.app: InstalledApp.agent.bundleIdentifier])
-      try world.machine(machine).say(request)
+    case .unlock(let machine, let door): try unlock(on: machine, door: door, words)
     case .ask(let machine, let question): try ask(question, on: machine, words)
     case .provision(let machine, let door): try provision(machine, at: door, words)
     case .killApp(let machine, let app):

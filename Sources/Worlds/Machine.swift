@@ -29,7 +29,9 @@ package protocol Machine: AnyObject {
   /// - Parameter input: what they enter when it asks.
   func type(_ words: [String], input: String?) throws -> any TypedCommand
   /// The public key with which the agent of this machine was provisioned, in hexadecimal.
-  func phoneKey() throws -> String
+  ///
+  /// - Parameter door: the door, if the story has several.
+  func phoneKey(at door: String?) throws -> String
   /// Whether and how `perform` can do this.
   func ability(_ fault: MachineFault) -> Ability
   /// Throws if `ability` says that it is unsupported.

@@ -5,18 +5,25 @@ package struct MachineDescription: Sendable, Equatable {
   package var apps: [InstalledApp]
   /// Its addresses on the air are resolvable private addresses (`Privacy = device`).
   package var hasPrivateAddresses: Bool
-  /// Its agent and the lock know each other when the story begins.
+  /// Its agent and the locks know each other when the story begins.
   package var isEnrolled: Bool
+  /// The machines with the locks at which it is enrolled then, or `nil` if those are all that there are.
+  package var enrolledAt: [String]?
 
   package init(
-    name: String, position: Place, apps: [InstalledApp], hasPrivateAddresses: Bool = false, isEnrolled: Bool = true
+    name: String, position: Place, apps: [InstalledApp], hasPrivateAddresses: Bool = false, isEnrolled: Bool = true,
+    enrolledAt: [String]? = nil
   ) {
     self.name = name
     self.position = position
     self.apps = apps
     self.hasPrivateAddresses = hasPrivateAddresses
     self.isEnrolled = isEnrolled
+    self.enrolledAt = enrolledAt
   }
+
+  /// Whether it is not known that its agent has nothing to do with this door: a phone without a list may be introduced or invited.
+  package func mayKnow(_ door: String) -> Bool { enrolledAt?.contains(door) ?? true }
 }
 
 /// A place in the world, in metres.

@@ -12,9 +12,9 @@ package protocol World: AnyObject {
 
   /// The calendar time at a moment of the world, in seconds since 1970-01-01 UTC.
   func unixSeconds(at instant: Instant) -> Int64
-  /// Introduces a phone and the lock to each other, as `latchkey provision` does, after the world has begun. The lock
+  /// Introduces a phone and a door's lock to each other, as `latchkey provision` does, after the world has begun. The lock
   /// knows it from its next start on.
-  func provision(phone: String) throws
+  func provision(phone: String, at door: String) throws
   /// The apps that `provision` itself ends and starts again, the phone's and the lock's.
   var provisioningRestarts: [InstalledApp] { get }
   /// Starts the machines.
@@ -43,7 +43,7 @@ extension World {
   package func unixSeconds(at instant: Instant) -> Int64 {
     unixNanoseconds() / 1_000_000_000 + (instant.nanoseconds - now.nanoseconds) / 1_000_000_000
   }
-  package func provision(phone: String) throws {
+  package func provision(phone: String, at door: String) throws {
     throw WorldError("\(phone) can't be provisioned in the middle of a story here")
   }
   package var provisioningRestarts: [InstalledApp] { [] }

@@ -124,4 +124,71 @@ struct QuestionReaderTests {
     let yaml = Self.head.replacing("apps: [lock]", with: "apps: [lock], enrolled: no") + "  - lock: alice"
     #expect(throws: ScenarioError.self) { try ScenarioParser.parse(yaml, file: "small.yaml") }
   }
+
+  private static let two = head.replacing(
+    "  alice: {position: [1, 0], apps: [agent]}",
+    with: """
+        cellar: {position: [4, 0], apps: [lock]}
+        alice: {position: [1, 0], apps: [agent]}
+        bob: {position: [1, 1], apps: [agent], enrolled: [cellar]}
+      """)
+
+  @Test(
+    "H1 L8: with several locks, each question names its door, and an invitation is for the one that it was made for")
+  func severalDoors() throws {
+    let scenario = try ScenarioParser.parse(
+      Self.two + """
+          - unlock: {machine: alice, door: cellar}
+          - look at door: {machine: alice, door: door}
+          - invite guest: {machine: alice, door: cellar, guest: Ben}
+          - accept invitation: {machine: ben, guest: Ben}
+          - revoke: {machine: alice, door: cellar, phone: bob}
+          - provision: {machine: bob, door: door}
+          - provision: {machine: ben, door: cellar}
+        """, file: "small.yaml")
+    #expect(
+      scenario.chapters.flatMap(\.steps).map(\.action) == [
+        .unlock(machine: "alice", door: "cellar"), .ask(machine: "alice", Question(.door, door: "door")),
+        .ask(machine: "alice", Question(.invite(GuestTerms(guest: "Ben")), door: "cellar")),
+        .ask(machine: "ben", Question(.accept(guest: "Ben", door: "cellar"))),
+        .ask(machine: "alice", Question(.revoke(.phone(machine: "bob")), door: "cellar")),
+        .provision(machine: "bob", door: "door"), .provision(machine: "ben", door: "cellar"),
+      ])
+    let knows = scenario.machines.map { machine in ["door", "cellar"].filter(machine.mayKnow) }
+    #expect(knows == [["door", "cellar"], ["door", "cellar"], ["door", "cellar"], ["cellar"], ["door", "cellar"]])
+  }
+
+  @Test(
+    "H1 L8: a door that is missing, or is none, is refused before the story begins, with its line",
+    arguments: [
+      ("  - unlock: alice", "does not say at which `door` (valid: door, cellar)"),
+      ("  - lock: {machine: alice, door: gate}", "machine 'gate' has no lock (valid: door, cellar)"),
+      ("  - provision: ben", "does not say at which `door`"),
+      ("  - provision: {machine: bob, door: cellar}", "or a list without 'cellar'"),
+      (
+        "  - invite guest: {machine: alice, door: door, guest: Ben}\n  - accept invitation: {machine: ben, guest: Ben, as: x}",
+        "leave out 'as'"
+      ),
+    ])
+  func refusedDoor(_ steps: String, _ reason: String) throws {
+    do throws(ScenarioError) {
+      _ = try ScenarioParser.parse(Self.two + steps, file: "small.yaml")
+      Issue.record("it was read")
+    } catch { #expect("\(error)".contains(reason) && "\(error)".hasPrefix("small.yaml:"), "\(error)") }
+  }
+
+  @Test(
+    "H1 L8: a list of doors names machines with a lock, each once",
+    arguments: [
+      ("[gate]", "names 'gate', which has no lock"), ("[alice]", "names 'alice', which has no lock"),
+      ("[]", "lists no machine"),
+      ("[cellar, cellar]", "names 'cellar' twice"),
+    ])
+  func wrongList(_ list: String, _ reason: String) {
+    do throws(ScenarioError) {
+      _ = try ScenarioParser.parse(
+        Self.two.replacing("[cellar]", with: list) + "  - provision: {machine: ben, door: door}", file: "small.yaml")
+      Issue.record("it was read")
+    } catch { #expect("\(error)".contains(reason), "\(error)") }
+  }
 }

@@ -11,7 +11,7 @@ enum DeedsTold {
     case .leaveApp(let machine, let app): (.appLeft, machine, app)
     case .quitApp(let machine, let app): (.appQuit, machine, app)
     case .reclaimApp(let machine, let app): (.appReclaimed, machine, app)
-    case .unlock(let machine): (.userUnlocked, machine, .agent)
+    case .unlock(let machine, _): (.userUnlocked, machine, .agent)
     case .ask(let machine, let question):
       (question.matter == .unlock ? .userUnlocked : .userAsked, machine, .agent)
     case .provision(let machine, _): (.fault, machine, nil)

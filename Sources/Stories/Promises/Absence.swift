@@ -62,7 +62,11 @@ extension Evidence {
     guard !returns.isEmpty else {
       return absences.contains { window.contains($0.departure) } ? notJudged("no owner came home") : nobodyLeft()
     }
-    return .all(returns.map { judge($0, $0.home ?? $0.end..<$0.end) }, of: "return")
+    return .all(
+      returns.map { absence in
+        if let door = elsewhere(absence) { return neverJudged("the owner came to \(door)") }
+        return judge(absence, absence.home ?? absence.end..<absence.end)
+      }, of: "return")
   }
 
   /// The same for promises to open the door, which don't count for an owner who suddenly appears there.

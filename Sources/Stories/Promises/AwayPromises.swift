@@ -12,12 +12,13 @@ enum AwayPromises {
     },
     Promise(
       name: "agent-not-running-while-away", rows: ["L3"],
-      meaning: "Between its death and the arrival the agent does not run at all."
+      meaning: "Between its death and the arrival the agent does not run at all.", isAboutDoors: false
     ) { evidence in
       evidence.eachAbsence { notRunning(evidence, $0) }
     },
     Promise(
-      name: "daemon-came-back", rows: ["L3"], meaning: "latchkeyd starts again after each time it was killed."
+      name: "daemon-came-back", rows: ["L3"], meaning: "latchkeyd starts again after each time it was killed.",
+      isAboutDoors: false
     ) { evidence in
       let kills = evidence.indices { $0.isMark(.daemonKilled) }
       guard !kills.isEmpty else { return evidence.notJudged("latchkeyd was never killed") }
@@ -44,7 +45,7 @@ enum AwayPromises {
     },
     Promise(
       name: "away-long-enough", rows: ["L3"],
-      meaning: "The owner was away for the days of the scenario, by the world's clock."
+      meaning: "The owner was away for the days of the scenario, by the world's clock.", isAboutDoors: false
     ) { evidence in
       evidence.eachReturn { absence, home in
         let left = evidence.entries[absence.departure]
@@ -69,14 +70,24 @@ enum AwayPromises {
       entry.machine == absence.phone && entry.concerns(Recorded.agentIdentifier)
     }
     let arrival = home.lowerBound
+    if evidence.door != nil,
+      evidence.last(before: arrival, where: { $0.isAgent(.didConnect) && $0.machine == absence.phone }) == nil
+    {
+      return evidence.neverJudged("the phone had not met this lock before", [evidence.entries[arrival]])
+    }
     // From the last time when the user had it open, or when its link was lost, for which the system wakes it: from
     // then on the app must not have been running and able to ask again.
     let opened = evidence.last(before: arrival) { $0.isUsersCall && concerns($0) }
     let lost = evidence.last(before: arrival) { $0.isLink(.linkDown) && $0.isLink(of: absence.phone) }
     let from = max(absence.departure, opened ?? 0, lost ?? 0)
-    var silenced = evidence.first(in: from..<arrival) {
-      concerns($0) && ($0.isMark(.appKilled) || $0.isMark(.appReclaimed) || $0.isDaemon(.appSuspended))
+    func silences(_ entry: JournalEntry) -> Bool {
+      concerns(entry) && (entry.isMark(.appKilled) || entry.isMark(.appReclaimed) || entry.isDaemon(.appSuspended))
     }
+    // Meanwhile other doors' links may have woken it.
+    var silenced =
+      evidence.door == nil
+      ? evidence.first(in: from..<arrival, where: silences)
+      : evidence.last(before: arrival, where: silences).flatMap { $0 >= from ? $0 : nil }
     let (condition, cause) = evidence.condition(of: Recorded.agentIdentifier, on: absence.phone, before: from + 1)
     if silenced == nil {
       let lines = cause.map { [evidence.entries[$0]] } ?? []

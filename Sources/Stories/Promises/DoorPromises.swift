@@ -65,7 +65,8 @@ enum DoorPromises {
     ) { evidence in
       if let finding = evidence.withoutLock { return finding }
       let all = evidence.all { $0.isLock(.commandRefused) }
-      let refused = all.filter { !wasOnItsWay($0, evidence) }
+      let stray = all.filter { wasForAnotherDoor($0, evidence) }
+      let refused = all.filter { !wasOnItsWay($0, evidence) && !stray.contains($0) }
       guard refused.isEmpty else {
         return .broken("\(count(refused.count, "command")) \(refused.count == 1 ? "was" : "were") refused", refused)
       }
@@ -73,13 +74,24 @@ enum DoorPromises {
       guard !accepted.isEmpty else {
         return evidence.notJudged("the lock was never commanded, so it had nothing to refuse")
       }
-      let late = all.count
+      let late = all.count - stray.count
       return .kept(
         "\(count(accepted.count, "command")), none refused"
           + (late == 0
-            ? "" : "; \(count(late, "other")) \(late == 1 ? "was" : "were") on its way to a lock that restarted"))
+            ? "" : "; \(count(late, "other")) \(late == 1 ? "was" : "were") on its way to a lock that restarted")
+          + (stray.isEmpty ? "" : "; \(count(stray.count, "other")) by a phone that looked for another door's lock"))
     },
   ]
+
+  /// Whether a phone with several doors found out by it that this is not the lock for which it looked. There is no other way.
+  private static func wasForAnotherDoor(_ refusal: JournalEntry, _ evidence: Evidence) -> Bool {
+    guard let door = evidence.door, ["authenticationFailed", "notEnrolled"].contains(refusal[.reason] ?? "") else {
+      return false
+    }
+    return evidence.entries.contains {
+      $0.isAgent(.otherLock) && $0[.door] != nil && $0[.door] != door && (0...2_000_000_000).contains($0.t - refusal.t)
+    }
+  }
 
   /// Whether the lock gives this reason for refusing a command, and had restarted before.
   private static func wasOnItsWay(_ refusal: JournalEntry, _ evidence: Evidence) -> Bool {

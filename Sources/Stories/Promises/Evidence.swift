@@ -10,22 +10,31 @@ package struct Evidence: Sendable {
   let machines: [MachineDescription]
   /// The story stopped before its end, so what has not happened might still have.
   let isCutOff: Bool
+  /// The machine whose lock it is about, if the story has several.
+  let door: String?
 
   package init(
-    _ entries: [JournalEntry], window: Range<Int>? = nil, machines: [MachineDescription], isCutOff: Bool = false
+    _ entries: [JournalEntry], window: Range<Int>? = nil, machines: [MachineDescription], isCutOff: Bool = false,
+    door: String? = nil
   ) {
     self.entries = entries
     self.window = window ?? 0..<entries.count
     self.machines = machines
     self.isCutOff = isCutOff
+    self.door = door
+    phones = machines.filter { $0.apps.contains(.agent) }.filter { phone in
+      guard let door, !phone.mayKnow(door) else { return true }
+      // It was invited meanwhile.
+      return entries.contains { $0.process == Recorded.agent && $0.machine == phone.name && $0[.door] == door }
+    }.map(\.name)
   }
 
   // MARK: The machines in the story
 
   /// Machines with the agent, whose owners come and go.
-  var phones: [String] { machines.filter { $0.apps.contains(.agent) }.map(\.name) }
+  let phones: [String]
   /// Machines with a lock.
-  var doors: [String] { machines.filter { $0.apps.contains(.lock) }.map(\.name) }
+  var doors: [String] { door.map { [$0] } ?? machines.filter { $0.apps.contains(.lock) }.map(\.name) }
 
   // MARK: Searching
 

@@ -22,6 +22,7 @@ enum LeavingPromises {
 
   private static func lockedOnLeaving(_ evidence: Evidence, _ absence: Absence, door: String) -> Finding {
     let left = evidence.entries[absence.departure]
+    guard evidence.isFromHere(absence) else { return evidence.neverJudged("the owner left another place", [left]) }
     guard evidence.bolt(of: door, before: absence.departure) != "locked" else {
       return evidence.neverJudged("the bolt was locked already when the owner left", [left])
     }
@@ -79,6 +80,7 @@ enum LeavingPromises {
 
   private static func linkLost(_ evidence: Evidence, _ absence: Absence) -> Finding {
     let left = evidence.entries[absence.departure]
+    guard evidence.isFromHere(absence) else { return evidence.neverJudged("the owner left another place", [left]) }
     guard evidence.isLinked(absence.phone, before: absence.departure) == true else {
       return evidence.neverJudged("the phone was not connected when its owner left", [left])
     }

@@ -8,12 +8,18 @@ package struct Promise: Sendable {
   package let meaning: String
   /// The rows of the requirements that it covers.
   package let rows: [String]
+  /// In a story with several locks it is judged at each.
+  private let isAboutDoors: Bool
   private let check: @Sendable (Evidence) -> Finding
 
-  init(name: String, rows: [String], meaning: String, check: @escaping @Sendable (Evidence) -> Finding) {
+  init(
+    name: String, rows: [String], meaning: String, isAboutDoors: Bool = true,
+    check: @escaping @Sendable (Evidence) -> Finding
+  ) {
     self.name = name
     self.rows = rows
     self.meaning = meaning
+    self.isAboutDoors = isAboutDoors
     self.check = check
   }
 
@@ -27,10 +33,15 @@ package struct Promise: Sendable {
   ///
   /// - Parameter unjudged: why it can't be judged in this world. It is then neither kept nor broken.
   package func judge(_ evidence: Evidence, scope: String, unjudged: String? = nil) -> PromiseResult {
-    let finding = unjudged.map { Finding(judgement: .notJudged, reason: $0, evidence: []) } ?? check(evidence)
+    let finding = unjudged.map { Finding(judgement: .notJudged, reason: $0, evidence: []) } ?? find(evidence)
     return PromiseResult(
       name: name, meaning: meaning, rows: rows, scope: scope, judgement: finding.judgement, reason: finding.reason,
       evidence: finding.evidence)
+  }
+
+  private func find(_ evidence: Evidence) -> Finding {
+    guard isAboutDoors, evidence.doors.count > 1 else { return check(evidence) }
+    return .all(evidence.doors.map { check(evidence.about($0)) }, at: evidence.doors)
   }
 
   /// The result of a promise about a part of the story that was never told.
@@ -71,7 +82,17 @@ package struct Finding: Sendable, Equatable {
     guard findings.count > 1 else {
       return findings.first ?? Finding(judgement: .notJudged, reason: "there is no \(what)", evidence: [])
     }
-    func place(_ index: Int) -> String { "\(what) \(index + 1) of \(findings.count)" }
+    return all(findings, of: what, plural: plural) { "\(what) \($0 + 1) of \(findings.count)" }
+  }
+
+  /// Combines the findings about each of several locks in the same way.
+  static func all(_ findings: [Finding], at doors: [String]) -> Finding {
+    all(findings, of: "lock", plural: nil) { doors[$0] }
+  }
+
+  private static func all(
+    _ findings: [Finding], of what: String, plural: String?, _ place: (Int) -> String
+  ) -> Finding {
     for judgement in [Judgement.broken, .notReached] {
       guard let index = findings.firstIndex(where: { $0.judgement == judgement }) else { continue }
       var finding = findings[index]

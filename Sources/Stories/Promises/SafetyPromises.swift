@@ -53,7 +53,7 @@ enum SafetyPromises {
       case (.ownerReturned?, _):
         let isOpen = evidence.bolt(of: door, before: index) == "unlocked"
         approaches[entry.machine] =
-          entry.isOnWay && evidence.phones.contains(entry.machine)
+          entry.isOnWay && evidence.phones.contains(entry.machine) && evidence.endsHere(entry, at: index)
           ? Approach(walkEnds: entry.t + walk, wasOpen: isOpen) : nil
       case (.moved?, _) where entry.isOnWay:
         // An owner who had stopped on the way walks on.

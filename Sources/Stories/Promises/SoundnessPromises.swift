@@ -7,7 +7,7 @@ enum SoundnessPromises {
     Promise(
       name: "nothing-crashed", rows: ["H1"],
       meaning: "No process of the world ended by itself, and only steps of the story ended one: no app, no "
-        + "latchkeyd, no bus, no Bluetooth."
+        + "latchkeyd, no bus, no Bluetooth.", isAboutDoors: false
     ) { evidence in
       if let finding = silent(evidence) { return finding }
       let ends = evidence.unexplainedEnds().filter { evidence.window.contains($0.index) }
@@ -34,13 +34,16 @@ enum SoundnessPromises {
     },
     Promise(
       name: "told-nothing-twice", rows: ["S10"],
-      meaning: "The agent is told of each connection once: connections and disconnections alternate."
+      meaning: "The agent is told of each connection once: connections and disconnections alternate.",
+      isAboutDoors: false
     ) { evidence in
       /// The process that is told, and the peripheral that it is told about.
       struct Listener: Hashable {
         var machine: String
         var pid: Int32
         var peripheral: String?
+        /// The door for which it is told, of a phone with several.
+        var door: String?
       }
       var latest: [Listener: JournalEntry] = [:]
       var told: [JournalEntry] = []
@@ -50,7 +53,8 @@ enum SoundnessPromises {
           latest = latest.filter { $0.key.machine != entry.machine || $0.key.pid != entry.pid }
         }
         guard entry.isAgent(.didConnect) || entry.isAgent(.didDisconnect) else { continue }
-        let listener = Listener(machine: entry.machine, pid: entry.pid, peripheral: entry[.peripheral])
+        let listener = Listener(
+          machine: entry.machine, pid: entry.pid, peripheral: entry[.peripheral], door: entry[.door])
         if let earlier = latest[listener], earlier.event == entry.event {
           return .broken("\(entry.event ?? "") twice in a row", [earlier, entry])
         }
@@ -65,7 +69,7 @@ enum SoundnessPromises {
       return .kept("\(count(told.count, "event")), each once", told)
     },
     Promise(
-      name: "no-errors-logged", rows: ["H1"], meaning: "No process logged an error."
+      name: "no-errors-logged", rows: ["H1"], meaning: "No process logged an error.", isAboutDoors: false
     ) { evidence in
       if let finding = silent(evidence) { return finding }
       let errors = evidence.all { ["error", "critical"].contains($0.level) && $0.process != Recorded.orchestrator }

@@ -10,14 +10,22 @@ extension Evidence {
   /// Whether the story has taken a machine far away from the door, or has it there from the beginning. `false` if its
   /// place is not known, as that of a real machine.
   func isFar(_ machine: String, from door: String, at index: Int) -> Bool {
-    guard let place = positions(of: machine, at: index), let home = positions(of: door, at: index) else { return false }
-    return place.allSatisfy { place in
-      home.allSatisfy { hypot(place.x - $0.x, place.y - $0.y) > Self.homeRadius }
-    }
+    guard let places = positions(of: machine, at: index) else { return false }
+    return places.allSatisfy { (distance($0, to: door, at: index) ?? 0) > Self.homeRadius }
+  }
+
+  /// Whether a place is at the door's home.
+  func isNear(_ place: Place, _ door: String, at index: Int) -> Bool {
+    (distance(place, to: door, at: index) ?? 0) <= Self.homeRadius
+  }
+
+  /// In metres, or `nil` if the door's place is not known.
+  func distance(_ place: Place, to door: String, at index: Int) -> Double? {
+    positions(of: door, at: index)?.map { hypot(place.x - $0.x, place.y - $0.y) }.min()
   }
 
   /// Where a machine is: one place, or both ends of the walk that it is on. `nil` if it is not known.
-  private func positions(of machine: String, at index: Int) -> [Place]? {
+  func positions(of machine: String, at index: Int) -> [Place]? {
     let moved = last(before: index) {
       $0.machine == machine && ($0.isMark(.moved) || $0.isMark(.ownerLeft) || $0.isMark(.ownerReturned))
     }
@@ -29,7 +37,7 @@ extension Evidence {
     return place(mark, .fromX, .fromY).map { [$0, end] }
   }
 
-  private func place(_ entry: JournalEntry, _ x: JournalField, _ y: JournalField) -> Place? {
+  func place(_ entry: JournalEntry, _ x: JournalField, _ y: JournalField) -> Place? {
     guard let x = entry[x].flatMap({ Double($0) }), let y = entry[y].flatMap({ Double($0) }) else { return nil }
     return Place(x: x, y: y)
   }

@@ -38,13 +38,18 @@ package struct Question: Sendable, Equatable {
   }
 
   package var matter: Matter
+  /// The door, if the story has several.
+  package var door: String?
   package var expects = Outcome.done
   /// What the answer contains, among other things.
   package var saying: [String] = []
   /// How long the answer may take, in the world's time.
   package var limit = Duration.seconds(60)
 
-  package init(_ matter: Matter) { self.matter = matter }
+  package init(_ matter: Matter, door: String? = nil) {
+    self.matter = matter
+    self.door = door
+  }
 
   static func day(_ number: Double) -> String { number == number.rounded() ? "\(Int(number))" : "\(number)" }
 
@@ -68,13 +73,15 @@ package struct Question: Sendable, Equatable {
 
   /// What a person does, for people.
   package func summary(on machine: String) -> String {
-    switch matter {
-    case .unlock: "\(machine)'s owner says that the door is to open"
-    case .lock: "\(machine)'s owner says that the door is to lock"
-    case .door: "\(machine)'s owner looks at the door on the phone"
-    case .log: "\(machine)'s owner reads the lock's log"
+    let name = door.map { " '\($0)'" } ?? ""
+    return switch matter {
+    case .unlock: "\(machine)'s owner says that the door\(name) is to open"
+    case .lock: "\(machine)'s owner says that the door\(name) is to lock"
+    case .door: "\(machine)'s owner looks at the door\(name) on the phone"
+    case .log: "\(machine)'s owner reads the \(door.map { "log of '\($0)'" } ?? "lock's log")"
     case .room: "\(machine)'s owner measures the room"
-    case .invite(let terms): "\(machine)'s owner invites \(terms.guest)\(terms.words)"
+    case .invite(let terms):
+      "\(machine)'s owner invites \(terms.guest)\(door.map { " to '\($0)'" } ?? "")\(terms.words)"
     case .guests: "\(machine)'s owner looks whom they have invited"
     case .accept(let guest, _): "\(machine)'s owner accepts the invitation for \(guest)"
     case .revoke(.guest(let name)): "\(machine)'s owner revokes \(name)"

@@ -8,7 +8,9 @@ extension StepReader {
     Kind(name: "unlock") { (step) throws(ScenarioError) in
       let (reader, machine) = try step.asker([])
       // Without an expectation, the story goes on at once.
-      guard ["expect", "saying", "within"].contains(where: reader.has) else { return .unlock(machine: machine) }
+      guard ["expect", "saying", "within"].contains(where: reader.has) else {
+        return .unlock(machine: machine, door: try step.door(reader))
+      }
       return try step.ask(.unlock, reader, machine)
     },
     Kind(name: "lock") { (step) throws(ScenarioError) in
@@ -36,21 +38,15 @@ extension StepReader {
       return try step.ask(.guests, reader, machine)
     },
     Kind(name: "accept invitation") { (step) throws(ScenarioError) in
-      let (reader, machine) = try step.asker(["guest", "as"])
+      let (reader, machine) = try step.asker(["guest", "as"], names: false)
       let guest = try reader.text("guest")
-      guard step.made.invited.contains(guest) else {
-        throw reader.error(
-          "no earlier step invites a guest '\(guest)'", at: "guest", choices: step.made.invited.sorted())
-      }
-      return try step.ask(.accept(guest: guest, door: try step.doorName(reader)), reader, machine)
+      try step.check(invited: guest, reader)
+      return try step.ask(.accept(guest: guest, door: try step.doorName(reader, of: guest)), reader, machine)
     },
     Kind(name: "revoke") { (step) throws(ScenarioError) in
       let (reader, machine) = try step.asker(["guest", "phone"])
       let revoked = try step.revoked(reader)
-      if case .guest(let name) = revoked, !step.made.invited.contains(name) {
-        throw reader.error(
-          "no earlier step invites a guest '\(name)'", at: "guest", choices: step.made.invited.sorted())
-      }
+      if case .guest(let name) = revoked { try step.check(invited: name, reader) }
       return try step.ask(.revoke(revoked), reader, machine)
     },
     Kind(name: "carry list") { (step) throws(ScenarioError) in
@@ -64,24 +60,52 @@ extension StepReader {
       return try step.ask(.carry(revoked), reader, machine)
     },
     Kind(name: "provision") { (step) throws(ScenarioError) in
-      let (reader, name) = try step.machine([])
-      guard let machine = step.machines.first(where: { $0.name == name }), machine.apps.contains(.agent),
-        !machine.isEnrolled
-      else {
-        throw reader.error(
-          "machine '\(name)' has no agent that waits for its keys; that takes `enrolled: no`", at: "machine",
-          choices: step.machines.filter { !$0.isEnrolled }.map(\.name))
-      }
-      guard let door = step.machines.first(where: { $0.apps.contains(.lock) }) else {
+      let (reader, name) = try step.machine(["door"])
+      guard let first = step.doors.first else {
         throw reader.error("no machine has a lock to which '\(name)' could be introduced", at: "machine")
       }
-      return .provision(machine: name, door: door.name)
+      let door = try step.door(reader) ?? first
+      func waits(_ machine: MachineDescription) -> Bool {
+        machine.apps.contains(.agent) && !(machine.isEnrolled && machine.mayKnow(door))
+      }
+      guard let machine = step.machines.first(where: { $0.name == name }), waits(machine) else {
+        throw reader.error(
+          "machine '\(name)' has no agent that waits for its keys; that takes `enrolled: no`"
+            + (step.doors.count > 1 ? ", or a list without '\(door)'" : ""), at: "machine",
+          choices: step.machines.filter(waits).map(\.name))
+      }
+      return .provision(machine: name, door: door)
     },
   ]
 
+  private var doors: [String] { machines.filter { $0.apps.contains(.lock) }.map(\.name) }
+
+  /// The door that a step is about, if the story has several.
+  private func door(_ reader: MappingReader) throws(ScenarioError) -> String? {
+    guard let name = try reader.optionalText("door") else {
+      guard doors.count < 2 else {
+        throw reader.error(
+          "the story has several locks, and step '\(kind)' does not say at which `door`", choices: doors)
+      }
+      return nil
+    }
+    guard doors.contains(name) else {
+      throw reader.error("machine '\(name)' has no lock", at: "door", choices: doors)
+    }
+    return doors.count > 1 ? name : nil
+  }
+
+  private func check(invited guest: String, _ reader: MappingReader) throws(ScenarioError) {
+    guard made.invited[guest] == nil else { return }
+    throw reader.error(
+      "no earlier step invites a guest '\(guest)'", at: "guest", choices: made.invited.keys.sorted())
+  }
+
   /// The machine whose person asks, which must have an agent.
-  private func asker(_ further: [String]) throws(ScenarioError) -> (reader: MappingReader, machine: String) {
-    let (reader, name) = try machine(["expect", "saying", "within"] + further)
+  private func asker(_ further: [String], names: Bool = true) throws(ScenarioError) -> (
+    reader: MappingReader, machine: String
+  ) {
+    let (reader, name) = try machine(["expect", "saying", "within"] + (names ? ["door"] : []) + further)
     guard machines.first(where: { $0.name == name })?.apps.contains(.agent) == true else {
       throw outer.error("machine '\(name)' has no agent, whose door it would be", at: kind)
     }
@@ -92,6 +116,7 @@ extension StepReader {
     -> Action
   {
     var question = Question(matter)
+    if case .accept = matter {} else { question.door = try door(reader) }
     if reader.has("expect") { question.expects = try reader.choice("expect", Question.Outcome.self) }
     if reader.has("within") { question.limit = try reader.duration("within") }
     if let node = reader.node("saying") {
@@ -143,7 +168,13 @@ extension StepReader {
   }
 
   /// What the door is called on a guest's phone.
-  private func doorName(_ reader: MappingReader) throws(ScenarioError) -> String {
+  private func doorName(_ reader: MappingReader, of guest: String) throws(ScenarioError) -> String {
+    // The records of the guest's phone name the door, and promises must know which it is.
+    if doors.count > 1, reader.has("as") {
+      throw reader.error(
+        "in a story with several locks, a door is called by its machine's name; leave out 'as'", at: "as")
+    }
+    if let door = made.invited[guest] ?? nil { return door }
     guard let name = try reader.optionalText("as") else { return "home" }
     guard DoorKeys.isName(name), name != DoorKeys.ownName else {
       throw reader.error(
@@ -170,13 +201,14 @@ extension StepReader {
 
 /// What earlier steps have made, for later ones to refer to.
 struct StoryPapers: Sendable {
-  var invited: Set<String> = []
+  /// Guests, with the door if the story has several.
+  var invited: [String: String?] = [:]
   var revoked: Set<Question.Revoked> = []
 
   mutating func take(_ action: Action) {
     guard case .ask(_, let question) = action, question.expects == .done else { return }
     switch question.matter {
-    case .invite(let terms): invited.insert(terms.guest)
+    case .invite(let terms): invited[terms.guest] = .some(question.door)
     case .revoke(let whom): revoked.insert(whom)
     default: break
     }

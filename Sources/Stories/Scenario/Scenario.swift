@@ -101,7 +101,7 @@ package enum Action: Sendable, Equatable {
   /// Ends it as the system does under memory pressure.
   case reclaimApp(machine: String, app: InstalledApp)
   /// The owner's command to the agent (`latchkey unlock`). Its outcome is in the journal.
-  case unlock(machine: String)
+  case unlock(machine: String, door: String? = nil)
   /// A person asks the agent, and waits for the answer.
   case ask(machine: String, Question)
   /// A phone and the lock are introduced to each other, as `latchkey provision` does; the lock starts again.
@@ -202,7 +202,8 @@ extension Action {
     case .leaveApp(let machine, let app): "the user leaves the \(app) on \(machine)"
     case .quitApp(let machine, let app): "the user force-quits the \(app) on \(machine)"
     case .reclaimApp(let machine, let app): "\(machine) reclaims the \(app)'s memory"
-    case .unlock(let machine): "the owner says on \(machine) that the door is to open"
+    case .unlock(let machine, let door):
+      "the owner says on \(machine) that the door\(door.map { " '\($0)'" } ?? "") is to open"
     case .ask(let machine, let question): question.summary(on: machine)
     case .provision(let machine, _): "the phone \(machine) and the lock are given each other's keys"
     case .killApp(let machine, let app): "SIGKILL for the \(app) on \(machine)"

@@ -1,3 +1,4 @@
+import LockCryptography
 import Radio
 import Worlds
 import Yams
@@ -36,13 +37,9 @@ package struct ScenarioParser {
       throw machineReader.error("a scenario has 1 to \(maximumMachines) machines")
     }
     for name in machineReader.keys {
-      let machine = try machine(named: name, try machineReader.required(name), apps: apps, file: file)
-      if machine.apps.contains(.lock), let first = machines.first(where: { $0.apps.contains(.lock) }) {
-        throw machineReader.error(
-          "a scenario can have one machine with the lock, and '\(first.name)' has it already", at: name)
-      }
-      machines.append(machine)
+      machines.append(try machine(named: name, try machineReader.required(name), apps: apps, file: file))
     }
+    try check(doorsOf: machines, machineReader)
     if let idle = apps.first(where: { app in !machines.contains { $0.apps.contains(app) } }) {
       throw reader.error("the app '\(idle.name)' is on no machine; list it in a machine's 'apps'", at: "apps")
     }
@@ -148,15 +145,54 @@ package struct ScenarioParser {
       }
       apps.append(app)
     }
-    let isEnrolled = reader.has("enrolled") ? try reader.flag("enrolled", whenTrue: "yes", whenFalse: "no") : true
-    guard isEnrolled || apps.contains(.agent) else {
+    let enrolledAt = reader.node("enrolled")?.sequence == nil ? nil : try doors(reader)
+    let isEnrolled =
+      reader.has("enrolled") && enrolledAt == nil
+      ? try reader.flag("enrolled", whenTrue: "yes", whenFalse: "no") : true
+    guard (isEnrolled && enrolledAt == nil) || apps.contains(.agent) else {
       throw reader.error("machine '\(name)' has no agent, which alone could be enrolled", at: "enrolled")
     }
     return MachineDescription(
       name: name, position: try reader.place("position"), apps: apps,
       hasPrivateAddresses: reader.has("private addresses")
         ? try reader.flag("private addresses", whenTrue: "on", whenFalse: "off") : false,
-      isEnrolled: isEnrolled)
+      isEnrolled: isEnrolled, enrolledAt: enrolledAt)
+  }
+
+  /// `enrolled: [front, garage]`
+  private static func doors(_ reader: MappingReader) throws(ScenarioError) -> [String] {
+    var doors: [String] = []
+    for node in try reader.list("enrolled") {
+      guard let door = node.scalar?.string, !door.isEmpty else {
+        throw reader.error(
+          "'enrolled' of \(reader.subject) is yes, no, or a list of machines with a lock", at: "enrolled")
+      }
+      guard !doors.contains(door) else {
+        throw reader.error("'enrolled' of \(reader.subject) names '\(door)' twice", at: "enrolled")
+      }
+      doors.append(door)
+    }
+    guard !doors.isEmpty else {
+      throw reader.error("'enrolled' of \(reader.subject) lists no machine; say 'no' for none", at: "enrolled")
+    }
+    return doors
+  }
+
+  /// Several locks, and who is enrolled where.
+  private static func check(doorsOf machines: [MachineDescription], _ reader: MappingReader) throws(ScenarioError) {
+    let doors = machines.filter { $0.apps.contains(.lock) }.map(\.name)
+    if doors.count > 1, let unusable = doors.first(where: { !DoorKeys.isName($0) }) {
+      throw reader.error(
+        "in a scenario with several locks, phones call each door by its machine's name, and that does not begin with '-', "
+          + "as '\(unusable)' does", at: unusable)
+    }
+    for machine in machines {
+      if let wrong = machine.enrolledAt?.first(where: { !doors.contains($0) }) {
+        throw reader.error(
+          "'enrolled' of machine '\(machine.name)' names '\(wrong)', which has no lock", at: machine.name,
+          choices: doors)
+      }
+    }
   }
 
   /// Whether it can name a machine or an app: it becomes the name of a folder.

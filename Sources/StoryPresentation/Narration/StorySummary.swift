@@ -11,14 +11,19 @@ enum StorySummary {
       report.timeline.count { $0.is(Recorded.Lock.boltMoved) && $0[.to] == position && $0[.cause] == cause }
     }
     let ways = [(number(.ownerLeft), "left"), (number(.ownerReturned), "came home")]
+    let hasSeveral = Set(report.timeline.filter { $0.is(Recorded.Lock.boltMoved) }.map(\.machine)).count > 1
+    let were = hasSeveral ? "were" : "was"
     let deeds = [
-      (moves(to: "locked", because: "leaving") + moves(to: "locked", because: "relock"), "locked itself"),
-      (moves(to: "locked", because: "phone"), "was locked by a phone"),
-      (moves(to: "locked", because: "hand"), "was locked by hand"),
-      (moves(to: "unlocked", because: "phone"), "was opened by a phone"),
-      (moves(to: "unlocked", because: "hand"), "was opened by hand"),
+      (
+        moves(to: "locked", because: "leaving") + moves(to: "locked", because: "relock"),
+        hasSeveral ? "locked themselves" : "locked itself"
+      ),
+      (moves(to: "locked", because: "phone"), "\(were) locked by a phone"),
+      (moves(to: "locked", because: "hand"), "\(were) locked by hand"),
+      (moves(to: "unlocked", because: "phone"), "\(were) opened by a phone"),
+      (moves(to: "unlocked", because: "hand"), "\(were) opened by hand"),
     ]
-    let sentences = [("Somebody", ways), ("The door", deeds)].compactMap { subject, parts in
+    let sentences = [("Somebody", ways), (hasSeveral ? "Doors" : "The door", deeds)].compactMap { subject, parts in
       sentence(subject, parts.filter { $0.0 > 0 })
     }
     let asked = report.timeline.count { $0.is(Recorded.Agent.unlockAsked) }

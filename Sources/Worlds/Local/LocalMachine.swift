@@ -87,6 +87,8 @@ final class LocalMachine: Machine {
 
   func credentials(of app: InstalledApp) -> String { "\(folder)/credentials/\(app.bundleIdentifier)" }
   func state(of app: InstalledApp) -> String { "\(folder)/state/apps/\(app.bundleIdentifier)" }
+  /// Where the agent has the keys of doors that it did not get at its setup.
+  var doorKeys: String { "\(state(of: .agent))/doors" }
 
   private var environment: [String: String] {
     worldEnvironment.merging([
@@ -205,8 +207,15 @@ final class LocalMachine: Machine {
       environment: environment.merging(["TZ": "UTC"]) { $1 }, folder: "\(folder)/command-\(commands)")
   }
 
-  func phoneKey() throws -> String {
-    Hex.text(Array(try PhoneKeys.read(fromDirectory: credentials(of: .agent)).staticKey.publicKey.rawRepresentation))
+  func phoneKey(at door: String?) throws -> String {
+    let keys: PhoneKeys?
+    if let door {
+      keys = try DoorKeys.read(fromDirectory: doorKeys).first { $0.name == door }?.keys
+    } else {
+      keys = try PhoneKeys.read(fromDirectory: credentials(of: .agent))
+    }
+    guard let keys else { throw WorldError("\(name)'s phone has no key for the door '\(door ?? "")'") }
+    return Hex.text(Array(keys.staticKey.publicKey.rawRepresentation))
   }
 
   private func openControl() throws -> MachineControl {

@@ -15,6 +15,8 @@ package final class LocalWorld: World {
   package let simulator: SimulatorProcess
   private var simulated: [LocalMachine] = []
   private var journal: JournalReader
+  /// Of a story with several locks, by phone, until the phone has started.
+  private var doorKeys: [String: [DoorKeys]] = [:]
   /// The latest processes of the story's own apps.
   private var appProcesses: [AppPlace: Int32] = [:]
 
@@ -97,15 +99,24 @@ package final class LocalWorld: World {
     return environment
   }
 
-  /// Introduces the owners' phones and the lock to each other; enrolment over the air is another story. If the lock
+  private var locks: [LocalMachine] { simulated.filter { $0.description.apps.contains(.lock) } }
+
+  /// Introduces the owners' phones and the locks to each other; enrolment over the air is another story. If the lock
   /// or every phone is missing from the story, their half of the keys is not used.
   private func provision() throws {
-    let locks = simulated.filter { $0.description.apps.contains(.lock) }
     let all = simulated.filter { $0.description.apps.contains(.agent) }
     // Guests' phones, and phones that are bought later, have no keys yet.
-    for phone in all where !phone.description.isEnrolled { try RunFolder.make(phone.credentials(of: .agent)) }
+    for phone in all where !phone.description.isEnrolled || locks.count > 1 {
+      try RunFolder.make(phone.credentials(of: .agent))
+    }
     let phones = all.filter(\.description.isEnrolled)
-    guard locks.count <= 1 else { throw WorldError("a scenario can have one machine with the lock") }
+    if locks.count > 1 {
+      for lock in locks { _ = try Provisioning.makeLock(directory: lock.credentials(of: .lock), enrolledPhones: []) }
+      for phone in phones {
+        doorKeys[phone.name] = try locks.filter { phone.description.mayKnow($0.name) }.map { try enrol(phone, at: $0) }
+      }
+      return
+    }
     guard !locks.isEmpty || !phones.isEmpty else { return }
     let lockFolder = locks.first?.credentials(of: .lock) ?? "\(run.files)/unused-lock-keys"
     try Provisioning.provision(
@@ -118,20 +129,29 @@ package final class LocalWorld: World {
     }
   }
 
+  /// With several locks, each door is called by its machine's name.
+  private func enrol(_ phone: LocalMachine, at lock: LocalMachine) throws -> DoorKeys {
+    let lockFolder = lock.credentials(of: .lock)
+    let keys = PhoneKeys.draw(for: LockIntroduction(try LockKeys.read(fromDirectory: lockFolder)))
+    _ = try LockKeys.enroll(PhoneIntroduction(keys), inDirectory: lockFolder)
+    return DoorKeys(name: lock.name, keys: keys, grant: nil)
+  }
+
   package func unixSeconds(at instant: Instant) -> Int64 {
     Conductor.unixSecondsAtZero + instant.nanoseconds / 1_000_000_000
   }
 
-  package func provision(phone name: String) throws {
-    guard let door = simulated.first(where: { $0.description.apps.contains(.lock) }) else {
-      throw WorldError("the story has no lock that \(name) could be introduced to")
+  package func provision(phone name: String, at door: String) throws {
+    guard let lock = locks.first(where: { $0.name == door }) else {
+      throw WorldError("the story has no lock '\(door)' that \(name) could be introduced to")
     }
     guard let phone = simulated.first(where: { $0.name == name }) else {
       throw WorldError("there is no machine '\(name)' in this world")
     }
-    let lockFolder = door.credentials(of: .lock)
-    let lock = LockIntroduction(try LockKeys.read(fromDirectory: lockFolder))
-    let keys = try Provisioning.makePhone(directory: phone.credentials(of: .agent), lock: lock)
+    if locks.count > 1 { return try enrol(phone, at: lock).write(toDirectory: phone.doorKeys) }
+    let lockFolder = lock.credentials(of: .lock)
+    let introduction = LockIntroduction(try LockKeys.read(fromDirectory: lockFolder))
+    let keys = try Provisioning.makePhone(directory: phone.credentials(of: .agent), lock: introduction)
     _ = try LockKeys.enroll(PhoneIntroduction(keys), inDirectory: lockFolder)
   }
 
@@ -139,6 +159,10 @@ package final class LocalWorld: World {
     for machine in simulated {
       try machine.boot()
       try conductor.finishMoment()
+      // Not before latchkeyd has started: it would take the agent's folder for what is left of a lost store.
+      for door in doorKeys.removeValue(forKey: machine.name) ?? [] {
+        try door.write(toDirectory: machine.doorKeys)
+      }
     }
   }
 

@@ -160,7 +160,7 @@ final class RemoteMachine: Machine {
         limit: .seconds(120)))
   }
 
-  func phoneKey() throws -> String {
+  func phoneKey(at door: String?) throws -> String {
     guard let introduction else {
       throw WorldError("the key of \(name)'s phone is not known here: it was set up before the story")
     }

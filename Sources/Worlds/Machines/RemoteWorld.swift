@@ -182,7 +182,7 @@ package final class RemoteWorld: World {
 
   package var provisioningRestarts: [InstalledApp] { [.agent, .lock] }
 
-  package func provision(phone name: String) throws {
+  package func provision(phone name: String, at door: String) throws {
     guard virtual.contains(where: { $0.machine.name == name }) else {
       throw WorldError("\(name) can't be provisioned in the middle of a story over ssh")
     }

@@ -1,0 +1,86 @@
+import Foundation
+import Journal
+import JournalEvents
+import Worlds
+
+// In a story with several locks, each promise about a door is judged at each of them, from what concerns that one.
+extension Evidence {
+  /// The same without what concerns only other locks: what is done to them and what they record, their links, and what agents do
+  /// about them.
+  func about(_ door: String) -> Evidence {
+    let others = Set(doors).subtracting([door])
+    let peripherals = peripherals(of: door)
+    var (kept, bounds): ([JournalEntry], (lower: Int, upper: Int)) = ([], (0, 0))
+    for (index, entry) in entries.enumerated() {
+      if index == window.lowerBound { bounds.lower = kept.count }
+      if index == window.upperBound { bounds.upper = kept.count }
+      let isOther = concerns(entry, only: others, not: door) || isAboutOther(entry, than: peripherals)
+      if !isOther { kept.append(entry) }
+    }
+    if window.lowerBound == entries.count { bounds.lower = kept.count }
+    if window.upperBound == entries.count { bounds.upper = kept.count }
+    return Evidence(
+      kept, window: bounds.lower..<bounds.upper, machines: machines, isCutOff: isCutOff, door: door)
+  }
+
+  /// A lock as the system on a phone calls it.
+  private struct Peripheral: Hashable {
+    var phone: String
+    var identifier: String
+  }
+
+  /// What phones have taken for this door's lock, and not found to be another's.
+  private func peripherals(of door: String) -> Set<Peripheral> {
+    var (met, wrong): (Set<Peripheral>, Set<Peripheral>) = ([], [])
+    for entry in entries where entry.process == Recorded.agent && entry[.door] == door {
+      guard let identifier = entry[.peripheral] else { continue }
+      let peripheral = Peripheral(phone: entry.machine, identifier: identifier)
+      if entry.isAgent(.otherLock) { wrong.insert(peripheral) } else { met.insert(peripheral) }
+    }
+    return met.subtracting(wrong)
+  }
+
+  /// A system's line about a request for another lock. Of a phone that has not met this one, each is.
+  private func isAboutOther(_ entry: JournalEntry, than peripherals: Set<Peripheral>) -> Bool {
+    guard entry.isDaemon(.requestCompleted), entry.concerns(Recorded.agentIdentifier),
+      let identifier = entry[.peripheral]
+    else { return false }
+    return !peripherals.contains(Peripheral(phone: entry.machine, identifier: identifier))
+  }
+
+  private func concerns(_ entry: JournalEntry, only others: Set<String>, not door: String) -> Bool {
+    if entry.isLink(.linkUp) || entry.isLink(.linkDown) {
+      return !entry.isLink(of: door) && others.contains(where: entry.isLink)
+    }
+    if entry.process == Recorded.lock { return entry.machine != door }
+    // That a lock is another door's is told for that door, and is about this lock.
+    if entry.isAgent(.otherLock) { return false }
+    if entry.process == Recorded.agent { return entry[.door].map(others.contains) ?? false }
+    if entry.isMark(.userUnlocked) || entry.isMark(.userAsked) || entry.isMark(.userAnswered) {
+      return entry[.door].map(others.contains) ?? false
+    }
+    // A machine may have a lock and be somebody's phone.
+    let isPhone = machines.first { $0.name == entry.machine }?.apps.contains(.agent) ?? false
+    return others.contains(entry.machine) && !isPhone
+  }
+
+  /// Whether an owner's departure was from this door.
+  func isFromHere(_ absence: Absence) -> Bool {
+    guard let door, let from = positions(of: absence.phone, at: absence.departure) else { return true }
+    return from.contains { isNear($0, door, at: absence.departure) }
+  }
+
+  /// The door to which an owner has come instead of this one: the nearest to the end of the way.
+  func elsewhere(_ absence: Absence) -> String? {
+    guard let door, let arrival = absence.arrival, let place = place(entries[arrival], .x, .y) else { return nil }
+    let nearest = machines.filter { $0.apps.contains(.lock) }
+      .map { ($0.name, distance(place, to: $0.name, at: arrival) ?? .infinity) }.min { $0.1 < $1.1 }
+    return nearest.flatMap { $0.0 == door ? nil : $0.0 }
+  }
+
+  /// Whether an owner's way ends at the home of this door.
+  func endsHere(_ entry: JournalEntry, at index: Int) -> Bool {
+    guard let door, let place = place(entry, .x, .y) else { return true }
+    return isNear(place, door, at: index)
+  }
+}

@@ -1,0 +1,129 @@
+import Journal
+import JournalEvents
+import Testing
+
+@testable import Stories
+@testable import Worlds
+
+/// Each promise about a door is judged at each door of the story, from what concerns that one.
+@Suite("Promises of a story with several doors")
+struct SeveralDoorsTests {
+  private static let machines = [
+    MachineDescription(name: "front", position: Place(x: 0, y: 0), apps: [.lock]),
+    MachineDescription(name: "garden", position: Place(x: 30, y: 0), apps: [.lock]),
+    MachineDescription(name: "office", position: Place(x: -3000, y: 0), apps: [.lock]),
+    MachineDescription(name: "phone", position: Place(x: 1, y: 0), apps: [.agent]),
+  ]
+
+  private func entry(
+    _ second: Int64, _ machine: String, _ process: String, _ event: some JournalEvent,
+    _ fields: [JournalField: String] = [:]
+  ) -> JournalEntry {
+    JournalEntry(
+      t: second * 1_000_000_000, wall: second, machine: machine, process: process, pid: 1, level: "notice",
+      event: event.rawValue, message: "", fields: fields.named)
+  }
+
+  private func lock(_ second: Int64, _ door: String, _ event: Recorded.Lock, _ fields: [JournalField: String] = [:])
+    -> JournalEntry
+  { entry(second, door, Recorded.lock, event, fields) }
+
+  private func agent(_ second: Int64, _ door: String, _ event: Recorded.Agent, _ fields: [JournalField: String] = [:])
+    -> JournalEntry
+  { entry(second, "phone", Recorded.agent, event, fields.merging([.door: door]) { $1 }) }
+
+  private func walk(_ second: Int64, _ event: Recorded.Story, from: Double, to: Double) -> JournalEntry {
+    entry(
+      second, "phone", Recorded.orchestrator, event,
+      [.x: "\(to)", .y: "0", .fromX: "\(from)", .fromY: "0", .way: "walk", .over: "100"])
+  }
+
+  private func move(_ second: Int64, _ door: String, to position: String, record: Int) -> JournalEntry {
+    lock(
+      second, door, .boltMoved,
+      [.to: position, .cause: position == "locked" ? "leaving" : "phone", .record: "\(record)"])
+  }
+
+  /// The phone leaves its home for the office, whose door it opens, and comes home to the front door.
+  private func story() -> [JournalEntry] {
+    func opening(_ second: Int64, _ door: String, _ operation: String, record: Int) -> [JournalEntry] {
+      [
+        agent(second, door, .unlockWritten, [.operation: operation, .because: "approach"]),
+        lock(second, door, .commandAccepted, [.operation: operation, .command: "unlock"]),
+        move(second, door, to: "unlocked", record: record),
+        agent(second, door, .unlockAnswered, [.operation: operation, .result: "done", .record: "\(record)"]),
+      ]
+    }
+    return
+      [lock(0, "front", .started, [.bolt: "unlocked"]), lock(0, "garden", .started, [.bolt: "unlocked"])]
+      + [lock(0, "office", .started, [.bolt: "locked"])]
+      + [walk(10, .ownerLeft, from: 1, to: -1500)]
+      + [move(50, "front", to: "locked", record: 1), move(52, "garden", to: "locked", record: 1)]
+      + [walk(1000, .ownerReturned, from: -1500, to: -2999)] + opening(1100, "office", "1", record: 1)
+      + [walk(2000, .ownerLeft, from: -2999, to: -1500), move(2050, "office", to: "locked", record: 2)]
+      + [walk(3000, .ownerReturned, from: -1500, to: 1)] + opening(3100, "front", "2", record: 2)
+  }
+
+  private func judge(_ name: String, _ entries: [JournalEntry]) throws -> PromiseResult {
+    try #require(Promise.named(name)).judge(Evidence(entries, machines: Self.machines), scope: "test")
+  }
+
+  private static let about = [
+    "locked-on-leaving", "unlocked-once", "opened-once", "unlock-answered", "never-unlocked-while-away",
+    "opened-only-on-arrival", "every-movement-recorded", "nothing-refused",
+  ]
+
+  @Test("H1 L8: where each door does what it should, each promise is kept", arguments: Self.about)
+  func kept(_ name: String) throws {
+    let result = try judge(name, story())
+    #expect(result.judgement == .kept, "\(result.reason)")
+  }
+
+  @Test("H1 L8: a door that misbehaves breaks its promise, and is named, whatever the other doors do")
+  func broken() throws {
+    func without(_ door: String, _ event: some JournalEvent) -> [JournalEntry] {
+      story().filter { !($0.is(event) && ($0.machine == door || $0[.door] == door)) }
+    }
+    var sneaky = story()
+    sneaky.insert(move(500, "garden", to: "unlocked", record: 2), at: 6)
+    var twice = story()
+    twice.append(move(3101, "front", to: "unlocked", record: 3))
+    for (name, entries, door) in [
+      ("locked-on-leaving", without("garden", Recorded.Lock.boltMoved), "garden"),
+      ("unlocked-once", without("office", Recorded.Lock.boltMoved), "office"),
+      ("unlock-answered", without("front", Recorded.Agent.unlockAnswered), "front"),
+      ("never-unlocked-while-away", sneaky, "garden"), ("opened-only-on-arrival", sneaky, "garden"),
+      ("opened-once", twice, "front"), ("unlocked-once", twice, "front"),
+    ] {
+      let result = try judge(name, entries)
+      #expect(
+        result.judgement == .broken && result.reason.hasPrefix("\(door): "),
+        "\(name): \(result.judgement) \(result.reason)")
+    }
+  }
+
+  @Test("H1 L8: an opening of the office by somebody who came home is nobody's arrival there")
+  func wrongDoor() throws {
+    var entries = story()
+    let last = entries.count - 1
+    entries[last - 1].machine = "office"
+    let result = try judge("opened-only-on-arrival", entries)
+    #expect(result.judgement == .broken && result.reason.hasPrefix("office: "), "\(result.reason)")
+  }
+
+  @Test(
+    "H1 L8: a phone may ask the wrong lock while it looks for its own; any other refused command breaks the promise")
+  func search() throws {
+    let refusal = lock(5, "garden", .commandRefused, [.reason: "authenticationFailed"])
+    let found = agent(5, "front", .otherLock, [.peripheral: "P"])
+    #expect(try judge("nothing-refused", [story()[0], story()[1], refusal, found] + story().dropFirst(2)).kept)
+    for wrong in [
+      [refusal], [refusal, agent(5, "garden", .otherLock, [.peripheral: "P"])],
+      [refusal, agent(8, "front", .otherLock, [.peripheral: "P"])],
+      [lock(5, "garden", .commandRefused, [.reason: "wrongLength"]), found],
+    ] {
+      let result = try judge("nothing-refused", story() + wrong)
+      #expect(result.judgement == .broken && result.reason.hasPrefix("garden: "), "\(result.reason)")
+    }
+  }
+}
