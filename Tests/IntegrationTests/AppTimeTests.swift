@@ -113,6 +113,32 @@ struct AppTimeTests {
     #expect(fingerprints[0] == fingerprints[1])
   }
 
+  @Test("W2: a woken app's timers of the next ten seconds ring at their time, and a later one when it is woken again")
+  func budget() async throws {
+    let told = try await tell(
+      story(
+        "collector", arguments: ["collects=yes", "\"looks=2,5,9.5,15\""], keepAlive: false,
+        """
+          - name: suspended
+            steps:
+        \(AppStory.left("collector", until: "value"))
+              - pass: 20min
+        """))
+    var late: [String: [Int]] = [:]
+    for record in told.records("looked", of: "collector") {
+      let after = try #require(record["after"].flatMap { Double($0) })
+      let took = try #require(record["took"].flatMap { Int($0) })
+      late[record["after"] ?? "", default: []].append(took - Int(after * 1000))
+    }
+    // The band sends a value each minute, and each wakes the app.
+    for seconds in ["2.0", "5.0", "9.5"] {
+      let late = late[seconds] ?? []
+      #expect(late.count >= 15 && late.allSatisfy { (0...50).contains($0) }, "\(seconds): \(late)\n\(told.output)")
+    }
+    let last = late["15.0"] ?? []
+    #expect(last.count >= 15 && last.dropFirst(2).allSatisfy { (44_000...46_500).contains($0) }, "\(last)")
+  }
+
   @Test("Loops that ask for the time until it has come are over when it has come")
   func impatience() async throws {
     let told = try await tell(

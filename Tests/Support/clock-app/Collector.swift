@@ -4,12 +4,15 @@ import Foundation
 /// The app's Bluetooth: it makes the app one of the system, and may collect a band's values.
 final class Collector: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
   private let collects: Bool
+  /// The seconds after which it looks at the clock when it was told a value.
+  private let looks: [Double]
   private var manager: CBCentralManager?
   private var peripheral: CBPeripheral?
   private static let service = CBUUID(string: "180D")
 
-  init(collects: Bool) {
+  init(collects: Bool, looks: [Double]) {
     self.collects = collects
+    self.looks = looks
     super.init()
     manager = CBCentralManager(
       delegate: self, queue: .main, options: [CBCentralManagerOptionRestoreIdentifierKey: "clock"])
@@ -50,6 +53,13 @@ final class Collector: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate,
   }
 
   func peripheral(_ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?) {
-    record("value", ["value": String(decoding: characteristic.value ?? Data(), as: UTF8.self)])
+    let value = String(decoding: characteristic.value ?? Data(), as: UTF8.self)
+    record("value", ["value": value])
+    let told = now()
+    for seconds in looks {
+      DispatchQueue.main.asyncAfter(deadline: .now() + seconds) {
+        record("looked", ["after": seconds, "took": now() - told, "value": value])
+      }
+    }
   }
 }

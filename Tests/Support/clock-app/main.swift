@@ -2,6 +2,7 @@
 //
 //   waits=COUNT     waits in each of the ways that there are, so many times, one after the other in each way
 //   collects=yes    subscribes to the values of a heart-rate band
+//   looks=S,S,…     at each of them looks at the clock so much later
 //   rests=SECONDS   sets a timer for so much later whenever the last one has fired
 //   busy=yes        asks for the time until one second has passed, in ways that need time to move
 //
@@ -21,7 +22,9 @@ let options = Dictionary(
     return (parts[0], parts.count > 1 ? parts[1] : "")
   }, uniquingKeysWith: { $1 })
 record("began")
-let collector = Collector(collects: options["collects"] != nil)
+let collector = Collector(
+  collects: options["collects"] != nil,
+  looks: (options["looks"] ?? "").split(separator: ",").compactMap { Double($0) })
 let waits = options["waits"].flatMap { Int($0) }.map { Waits(count: $0) }
 waits?.begin()
 if options["busy"] != nil { Impatience.begin() }
