@@ -128,7 +128,8 @@ enum AwayPromises {
       $0.machine == absence.phone && $0.t < first.t
         && ($0.process == Recorded.agent || (concerns($0) && ($0.isDaemon(.appLaunched) || $0.isDaemon(.appResumed))))
     }
-    if evidence.door != nil, let woken = active.first(where: { $0.isDaemon(.appLaunched) || $0.isDaemon(.appResumed) }) {
+    if evidence.door != nil, let woken = active.first(where: { $0.isDaemon(.appLaunched) || $0.isDaemon(.appResumed) })
+    {
       return evidence.neverJudged("the agent was woken for another door before", [woken])
     }
     guard active.isEmpty else {
