@@ -90,8 +90,8 @@ final class DesktopNotifications: Sendable {
       switch result {
       case .success(let values):
         guard case .uint32(let number)? = values.first else { return nil }
-        // It may have gone while the service was asked.
-        if state.wanted[alert.identifier] == nil { isUnwanted = number } else { state.shown[alert.identifier] = number }
+        // It may have gone while the service was asked, and another latchkeyd may have given its number to another one.
+        if state.wanted[alert.identifier] != alert { isUnwanted = number } else { state.shown[alert.identifier] = number }
         state.hasComplained = false
         return nil
       case .failure(let error):

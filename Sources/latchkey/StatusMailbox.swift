@@ -2,27 +2,38 @@ import AppLinkBus
 import Glibc
 import Synchronization
 
-/// The latest news of the status, for a thread that waits with poll(2). Older news that it has not taken is dropped, so a
-/// slow reader of the output costs no memory.
+/// The latest news of the status, for a thread that waits with poll(2). An older status that it has not taken is
+/// dropped, so a slow reader of the output costs no memory. That latchkeyd was away is kept: the next one numbers its
+/// alerts anew.
 final class StatusMailbox: Sendable {
   /// Is readable while there is news.
   var descriptor: Int32 { signal.reading }
   private let signal: SignalPipe
-  private let latest = Mutex<StatusFollower.News?>(nil)
+  /// At most three: that latchkeyd was away, what has been the status since, and that nothing more comes.
+  private let waiting = Mutex<[StatusFollower.News]>([])
 
   init() throws { signal = try SignalPipe() }
 
   func put(_ news: StatusFollower.News) {
-    latest.withLock { $0 = news }
+    waiting.withLock { waiting in
+      switch news {
+      case .away: waiting = []
+      case .status: if case .status? = waiting.last { waiting.removeLast() }
+      case .ended: break
+      }
+      waiting.append(news)
+    }
     signal.write(0)
   }
 
+  /// The oldest news.
   func take() -> StatusFollower.News? {
     signal.drain()
-    return latest.withLock { latest in
-      defer { latest = nil }
-      return latest
+    let (news, isMore) = waiting.withLock { waiting in
+      (waiting.isEmpty ? nil : waiting.removeFirst(), !waiting.isEmpty)
     }
+    if isMore { signal.write(0) }
+    return news
   }
 
   /// Waits for news.

@@ -88,19 +88,24 @@ struct AlertsCommandTests {
     func close() { bus.closeAndWait() }
   }
 
-  private func start(_ bus: PrivateBus, _ arguments: String...) async throws -> TestProcess {
+  private static func start(_ bus: PrivateBus, _ arguments: String...) async throws -> TestProcess {
     try await TestProcess(
-      LatchkeyCommand.programs + "/latchkey", ["alerts"] + arguments,
-      environment: TestProcess.inherited.merging([
-        "DBUS_SYSTEM_BUS_ADDRESS": bus.address.text, "DBUS_SESSION_BUS_ADDRESS": bus.address.text, "TZ": "UTC",
-      ]) { $1 }, mergesErrors: true)
+      latchkey, ["alerts"] + arguments, environment: environment(bus), mergesErrors: true)
+  }
+
+  private static let latchkey = LatchkeyCommand.programs + "/latchkey"
+
+  private static func environment(_ bus: PrivateBus) -> [String: String] {
+    TestProcess.inherited.merging([
+      "DBUS_SYSTEM_BUS_ADDRESS": bus.address.text, "DBUS_SESSION_BUS_ADDRESS": bus.address.text, "TZ": "UTC",
+    ]) { $1 }
   }
 
   @Test("F5: latchkey alerts prints what there is, and each new alert once, over a restart of latchkeyd")
   func printed() async throws {
     let bus = try PrivateBus()
     let system = try System(on: bus, [Self.alert(1, "Kitchen is connected.")])
-    let command = try await start(bus)
+    let command = try await Self.start(bus)
     try await command.hear("Thermo (org.example.thermo): Kitchen is connected.")
     system.change([Self.alert(1, "Kitchen is connected."), Self.alert(2, "Kitchen has sent a value.")])
     let next = try await command.hear("Kitchen has sent a value.")
@@ -113,12 +118,36 @@ struct AlertsCommandTests {
     second.close()
   }
 
+  @Test("F5: latchkey alerts prints the alerts of a restarted latchkeyd, even if it could print nothing in between")
+  func printedLate() async throws {
+    let bus = try PrivateBus()
+    // More than the pipe holds, so the command waits for its reader when it has printed a part of it.
+    let long = String(repeating: "o", count: 4000)
+    let first = try System(on: bus, (1...40).map { Self.alert($0, "Kitchen \($0) is l\(long)ng gone.") })
+    let shell = try await TestProcess(
+      "/bin/sh", ["-c", "exec 3<&0; \"$0\" alerts </dev/null | { read -r line; echo begun; read -r go <&3; cat; }", Self.latchkey],
+      environment: Self.environment(bus), mergesErrors: true)
+    try await shell.hear("begun")
+    first.close()
+    let second = try System(on: bus, [Self.alert(1, "Cellar is connected.")])
+    #expect(try await second.asked.next() == .status)
+    // It asks again when it has the first answer.
+    second.change([Self.alert(1, "Cellar is connected."), Self.alert(2, "Attic is connected.")])
+    #expect(try await second.asked.next() == .status)
+    shell.say("go")
+    try await shell.hear("Cellar is connected.")
+    try await shell.hear("Attic is connected.")
+    bus.stop()
+    _ = try await shell.finish()
+    second.close()
+  }
+
   @Test("F5: a notification is shown for each alert; a click opens the app, and what is over is closed")
   func notified() async throws {
     let bus = try PrivateBus()
     let service = try Service(on: bus)
     let system = try System(on: bus, [Self.alert(1, "<b>&Kitchen is connected.")])
-    let command = try await start(bus, "--notify")
+    let command = try await Self.start(bus, "--notify")
     let shown = try await service.calls.next()
     #expect(shown.member == "Notify")
     #expect(shown.signature == "susssasa{sv}i")
@@ -147,7 +176,7 @@ struct AlertsCommandTests {
   func noService() async throws {
     let bus = try PrivateBus()
     let system = try System(on: bus, [Self.alert(1, "Kitchen is connected.")])
-    let command = try await start(bus, "--notify")
+    let command = try await Self.start(bus, "--notify")
     try await command.hear("has no notification service; alerts are only printed here")
     let service = try Service(on: bus)
     let shown = try await service.calls.next()
@@ -163,7 +192,7 @@ struct AlertsCommandTests {
     let bus = try PrivateBus()
     let service = try Service(on: bus, isSilent: true)
     let system = try System(on: bus, (1...20).map { Self.alert($0, "Kitchen \($0) is connected.") })
-    let command = try await start(bus, "--notify")
+    let command = try await Self.start(bus, "--notify")
     try await command.hear("Kitchen 20 is connected.")
     for _ in 0..<4 { #expect(try await service.calls.next().member == "Notify") }
     try await command.hear("the notification service does not answer; alerts are only printed here")
@@ -194,7 +223,7 @@ struct AlertsCommandTests {
     let dunst = try await TestProcess(
       "/usr/bin/dunst", environment: TestProcess.inherited.merging(variables) { $1 }, mergesErrors: true)
     let system = try System(on: bus, [Self.alert(1, "Kitchen is connected.")])
-    let command = try await start(bus, "--notify")
+    let command = try await Self.start(bus, "--notify")
     // dunst shows it when it has drawn it.
     func displayed() async throws -> String {
       try await TestProcess.run("/usr/bin/dunstctl", ["count", "displayed"], adding: variables).output
