@@ -22,7 +22,7 @@ package struct MachineDescription: Sendable, Equatable {
     self.enrolledAt = enrolledAt
   }
 
-  /// Whether it is not known that its agent has nothing to do with this door: a phone without a list may be introduced or invited.
+  /// Whether its agent may have to do with this door. A phone without a list may: it can be introduced or invited.
   package func mayKnow(_ door: String) -> Bool { enrolledAt?.contains(door) ?? true }
 }
 

@@ -111,19 +111,37 @@ struct SeveralDoorsTests {
     #expect(result.judgement == .broken && result.reason.hasPrefix("office: "), "\(result.reason)")
   }
 
+  private func link(_ second: Int64, _ event: Recorded.Radio, of central: String = "phone", to door: String) -> JournalEntry {
+    entry(second, "", Recorded.simulator, event, [.central: central, .peripheral: door])
+  }
+
   @Test(
     "H1 L8: a phone may ask the wrong lock while it looks for its own; any other refused command breaks the promise")
   func search() throws {
-    let refusal = lock(5, "garden", .commandRefused, [.reason: "authenticationFailed"])
-    let found = agent(5, "front", .otherLock, [.peripheral: "P"])
-    #expect(try judge("nothing-refused", [story()[0], story()[1], refusal, found] + story().dropFirst(2)).kept)
+    func refusal(_ second: Int64, _ reason: String = "authenticationFailed") -> JournalEntry {
+      lock(second, "garden", .commandRefused, [.reason: reason])
+    }
+    func found(_ second: Int64, door: String = "front") -> JournalEntry {
+      agent(second, door, .otherLock, [.peripheral: "P"])
+    }
+    let (up, down) = (link(4, .linkUp, to: "garden"), link(6, .linkDown, to: "garden"))
+    for right in [
+      [up, refusal(5), found(5)], [up, refusal(5), refusal(5, "notEnrolled"), refusal(6), found(7)],
+      [up, refusal(5), found(5), refusal(6), found(7, door: "office")],
+    ] {
+      let result = try judge("nothing-refused", story() + right)
+      #expect(result.judgement == .kept, "\(result.reason)")
+    }
     for wrong in [
-      [refusal], [refusal, agent(5, "garden", .otherLock, [.peripheral: "P"])],
-      [refusal, agent(8, "front", .otherLock, [.peripheral: "P"])],
-      [lock(5, "garden", .commandRefused, [.reason: "wrongLength"]), found],
+      // Nobody looked for a lock there: not at all, after it, for this door, or on this link.
+      [up, refusal(5)], [up, found(5), refusal(6)], [up, refusal(5), found(5, door: "garden")], [refusal(5), found(5)],
+      [up, refusal(5), down, found(7)], [link(4, .linkUp, of: "other", to: "garden"), refusal(5), found(5)],
+      [refusal(3), up, refusal(5), found(5)], [link(4, .linkUp, to: "office"), refusal(5), found(5)],
+      // More than a phone tries, and what another device would not be refused for.
+      [up, refusal(5), refusal(5), refusal(5), refusal(5), found(5)], [up, refusal(5, "wrongLength"), found(5)],
     ] {
       let result = try judge("nothing-refused", story() + wrong)
-      #expect(result.judgement == .broken && result.reason.hasPrefix("garden: "), "\(result.reason)")
+      #expect(result.judgement == .broken && result.reason.hasPrefix("garden: "), "\(result.reason) \(wrong)")
     }
   }
 }

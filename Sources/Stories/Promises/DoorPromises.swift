@@ -61,12 +61,14 @@ enum DoorPromises {
     },
     Promise(
       name: "nothing-refused", rows: ["L4"],
-      meaning: "The lock refused no command in this story, except one that was on its way when it restarted."
+      meaning:
+        "The lock refused no command in this story, except one that was on its way when it restarted, and those by which "
+        + "a phone found out that this is not the lock for which it looked."
     ) { evidence in
       if let finding = evidence.withoutLock { return finding }
-      let all = evidence.all { $0.isLock(.commandRefused) }
-      let stray = all.filter { wasForAnotherDoor($0, evidence) }
-      let refused = all.filter { !wasOnItsWay($0, evidence) && !stray.contains($0) }
+      let all = evidence.indices { $0.isLock(.commandRefused) }
+      let stray = evidence.refusalsOfSearches.intersection(all)
+      let refused = all.filter { !stray.contains($0) }.map { evidence.entries[$0] }.filter { !wasOnItsWay($0, evidence) }
       guard refused.isEmpty else {
         return .broken("\(count(refused.count, "command")) \(refused.count == 1 ? "was" : "were") refused", refused)
       }
@@ -82,16 +84,6 @@ enum DoorPromises {
           + (stray.isEmpty ? "" : "; \(count(stray.count, "other")) by a phone that looked for another door's lock"))
     },
   ]
-
-  /// Whether a phone with several doors found out by it that this is not the lock for which it looked. There is no other way.
-  private static func wasForAnotherDoor(_ refusal: JournalEntry, _ evidence: Evidence) -> Bool {
-    guard let door = evidence.door, ["authenticationFailed", "notEnrolled"].contains(refusal[.reason] ?? "") else {
-      return false
-    }
-    return evidence.entries.contains {
-      $0.isAgent(.otherLock) && $0[.door] != nil && $0[.door] != door && (0...2_000_000_000).contains($0.t - refusal.t)
-    }
-  }
 
   /// Whether the lock gives this reason for refusing a command, and had restarted before.
   private static func wasOnItsWay(_ refusal: JournalEntry, _ evidence: Evidence) -> Bool {

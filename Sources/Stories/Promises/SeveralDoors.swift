@@ -64,6 +64,30 @@ extension Evidence {
     return others.contains(entry.machine) && !isPhone
   }
 
+  /// The refusals by which a phone with several doors found out that this is not the lock for which it looked: it has no
+  /// other way. Each such finding explains those on the link on which it was made, and at most as many as a phone tries.
+  var refusalsOfSearches: Set<Int> {
+    guard let door else { return [] }
+    var explained: Set<Int> = []
+    for (index, finding) in entries.enumerated() where finding.isAgent(.otherLock) && finding[.door] != door {
+      func isLink(_ event: Recorded.Radio, _ entry: JournalEntry) -> Bool {
+        entry.isLink(event) && entry[.central] == finding.machine && entry[.peripheral] == door
+      }
+      guard let up = entries[..<index].lastIndex(where: { isLink(.linkUp, $0) }),
+        !entries[up..<index].contains(where: { isLink(.linkDown, $0) })
+      else { continue }
+      let refusals = (up..<index).filter {
+        entries[$0].isLock(.commandRefused)
+          && ["authenticationFailed", "notEnrolled"].contains(entries[$0][.reason]) && !explained.contains($0)
+      }
+      explained.formUnion(refusals.suffix(Self.searchAttempts))
+    }
+    return explained
+  }
+
+  /// How often a phone asks a device that refuses it (`LockSearch.maximumRefusals`).
+  private static let searchAttempts = 3
+
   /// Whether an owner's departure was from this door.
   func isFromHere(_ absence: Absence) -> Bool {
     guard let door, let from = positions(of: absence.phone, at: absence.departure) else { return true }
