@@ -14,8 +14,10 @@ struct Saboteur: Sendable, CustomStringConvertible {
   var scripts: [String: String] = [:]
   /// The app that the saboteur replaces, and how it misbehaves.
   var rogue: (app: String, way: String)?
+  /// A second door beside the first, at which it happens.
+  var garden = false
 
-  var description: String { "\(promise): \(what)" }
+  var description: String { "\(promise): \(what)\(garden ? ", at one of two doors" : "")" }
 }
 
 extension Saboteur {
@@ -250,7 +252,7 @@ struct SaboteurTests {
     days: 2
     machines:
       door: {position: [0, 0], apps: [lock]}
-      phone: {position: [1, 0], apps: [agent]}
+      phone: {position: [1, 0], apps: [agent]}\(saboteur.garden ? "\n  garden: {position: [8, 0], apps: [lock]}" : "")
     steps:
     \(saboteur.steps)
     promises: [\(saboteur.promise)]
@@ -264,6 +266,7 @@ struct SaboteurTests {
       Report.self, from: Data(contentsOf: URL(fileURLWithPath: folder + "/report.json")))
     let result = try #require(report.promises.first)
     #expect(result.judgement == .broken, "\(result.reason)\n\(outcome.output)")
+    #expect(!saboteur.garden || result.reason.hasPrefix("garden: "), "\(result.reason)")
     #expect(!report.kept)
   }
 

@@ -110,4 +110,31 @@ struct SeveralDoorsTests {
       """)
     #expect(openings(report) == ["cellar", "front", "front"])
   }
+
+  @Test("L8: a phone among four locks that it has never met asks each of them as seldom as it can, and meets them all")
+  func amongFour() async throws {
+    let report = try await tell(
+      """
+      name: among four
+      days: 1
+      machines:
+        front: {position: [0, 0], apps: [lock]}
+        garden: {position: [6, 0], apps: [lock]}
+        cellar: {position: [3, 3], apps: [lock]}
+        garage: {position: [3, -3], apps: [lock]}
+        alice: {position: [3, 0], apps: [agent]}
+      steps:
+        - open app: {machine: alice, app: agent}
+        - wait for: {event: status.answered, machine: alice, fields: {door: front}, within: 5min}
+        - wait for: {event: status.answered, machine: alice, fields: {door: garden}, within: 5min}
+        - wait for: {event: status.answered, machine: alice, fields: {door: cellar}, within: 5min}
+        - wait for: {event: status.answered, machine: alice, fields: {door: garage}, within: 5min}
+      promises: [nothing-crashed, nothing-refused]
+      """)
+    let refused = report.timeline.filter { $0.is(Recorded.Lock.commandRefused) }.map(\.machine)
+    // One door at a time asks a lock, and those that have proven to be another door's are left out.
+    #expect(refused.count <= 4, "\(refused)")
+    // A lock makes a phone wait after three.
+    for door in Set(refused) { #expect(refused.count { $0 == door } <= 2, "\(refused)") }
+  }
 }
