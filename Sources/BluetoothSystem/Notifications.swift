@@ -162,6 +162,7 @@ extension BluetoothSystem {
   /// A characteristic's Value changed: a notification, or the echo of our own read.
   mutating func valueArrived(_ path: ObjectPath, _ value: [UInt8]) {
     guard let owner = bluez.owners[path], let peer = bluez.devices[owner.device]?.peer else { return }
+    peerSpoke(peer)
     guard operations[peer] != nil else { return deliverValue(path, value) }
     if let news = operations[peer]?.hold(value, of: owner.handle) { deliverValue(path, news) }
   }

@@ -124,6 +124,24 @@ import TimeTypes
     #expect(links == [3, 6, 12, 24])
   }
 
+  @Test(
+    "A8: a peer that said something a second after the bond has it, and three short links at the edge of the range don't change that",
+    arguments: [(500, true), (1000, false), (3000, false)])
+  func spoke(_ milliseconds: Int, _ isRemoved: Bool) {
+    var desk = Desk()
+    desk.appear(bonded: false)
+    desk.open()
+    desk.createCentral()
+    desk.connect()
+    desk.linkUp()
+    desk.change(["Paired": .bool(true), "Bonded": .bool(true), "UUIDs": .strings([Desk.service.description])])
+    desk.pass(.milliseconds(milliseconds))
+    desk.value([1])
+    desk.linkDown()
+    for _ in 0..<12 { barrenLink(&desk) }
+    #expect(removals(desk) == (isRemoved ? 1 : 0))
+  }
+
   @Test("A8: links that come and go at the edge of the range are no sign of a half-made bond, once one was worn")
   func edge() {
     var desk = Desk()

@@ -25,6 +25,15 @@ extension PromiseTests {
   static let lockFaults = StoryJournal.lockFaults
   static let agent = StoryJournal.agent
 
+  /// The owner leaves for so many seconds. The link goes down and comes up again.
+  private static func leaving(over seconds: String) -> [JournalEntry] {
+    let before = dead.prefix { !$0.is(Recorded.Story.ownerLeft) }
+    let after = dead.dropFirst(before.count)
+    var links = [Recorded.Radio.linkDown, .linkUp].compactMap { event in after.first { $0.is(event) } }
+    for index in links.indices { links[index].t = after[after.startIndex].t + Int64(index + 1) * 2_000_000_000 }
+    return (before + after.prefix(1) + links).with(Recorded.Story.ownerLeft, .over, seconds)
+  }
+
   static let doctored: [Doctored] = [
     .init("locked-on-leaving", "not locked", dead.without(Recorded.Lock.boltMoved)),
     .init("locked-on-leaving", "locked twice", dead.twice(Recorded.Lock.boltMoved)),
@@ -35,6 +44,8 @@ extension PromiseTests {
     .init(
       "link-lost-on-leaving", "link came up far away",
       dead.inserting(Recorded.Radio.linkUp, before: Recorded.Story.daemonKilled)),
+    .init("link-lost-on-leaving", "a link on the way out, with which the journal ends", leaving(over: "140"), .notJudged),
+    .init("link-lost-on-leaving", "a link after the way out, with which the journal ends", leaving(over: "1")),
     .init("refusals-logged", "refused without a record", dead.with(Recorded.Agent.unlockAnswered, .result, "revoked")),
     .init(
       "refusals-logged", "an older record",

@@ -9,7 +9,10 @@ import TimeTypes
 /// A bond counts as half-made, and is removed so that the two pair again, only if all of these are true:
 ///
 /// - This system made it for an app that asked for the peer, while no user attended, so by Just Works.
-/// - No link has come up with it since, and the link on which it was made was lost within seconds. If the key of a
+/// - No link has come up with it since, and the link on which it was made was lost within seconds, before the peer said
+///   anything that came a second after the bond or later: a program that was killed in the moment of the bond says
+///   nothing. Without this rule, three short links at the edge of the range would take a good bond from a phone that left
+///   soon, and a peer that has the bond does not bond again (`JustWorksRepairing = never`). If the key of a
 ///   bond that once worked is refused, the cause is either a peer that was reset, which a user must then pair again,
 ///   or an attacker with the peer's address who wants to be paired with instead (BLESA, Wu and others, WOOT 2020).
 ///   Such a bond stays, and the journal says what to do.
@@ -29,6 +32,11 @@ extension BluetoothSystem {
   mutating func bondIsProven(_ peer: PeerIdentifier) {
     links[peer]?.bondIsProven()
     setBondUnproven(peer, false)
+  }
+
+  /// A value of the peer has arrived.
+  mutating func peerSpoke(_ peer: PeerIdentifier) {
+    if links[peer]?.answerProvesBond(at: now) == true { bondIsProven(peer) }
   }
 
   private mutating func setBondUnproven(_ peer: PeerIdentifier, _ isUnproven: Bool) {

@@ -29,6 +29,8 @@ struct LinkHealth: Sendable {
   static let disconnectLimit: Duration = .seconds(15)
   /// A link whose encryption is refused is gone within this time.
   static let barrenLimit: Duration = .seconds(5)
+  /// A peer that says something this long after the bond has stored its key.
+  static let bondedAnswerLimit: Duration = .seconds(1)
   /// After this many removals, the number of links that prove a bond half-made grows no further.
   static let bondRemovalDoublings = 8
   /// The number of tries bluetoothd 5.86 makes before giving up.
@@ -114,7 +116,14 @@ struct LinkHealth: Sendable {
   // MARK: Bonds
 
   mutating func bonded(at now: Instant) { bondedAt = now }
-  mutating func bondIsProven() { removedBonds = 0 }
+
+  /// Whether what the peer says now proves the bond that was made on this link.
+  func answerProvesBond(at now: Instant) -> Bool { bondedAt.map { now >= $0 + Self.bondedAnswerLimit } ?? false }
+
+  mutating func bondIsProven() {
+    removedBonds = 0
+    bondedAt = nil
+  }
 
   /// Takes a bond for half-made if enough links have broken off at once: three for the first bond with a peer, six
   /// for the next, and so on. Returns how many did.

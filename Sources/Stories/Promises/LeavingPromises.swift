@@ -87,12 +87,16 @@ enum LeavingPromises {
     let links = evidence.all(in: absence.away) {
       ($0.isLink(.linkUp) || $0.isLink(.linkDown)) && $0.isLink(of: absence.phone)
     }
+    // An owner on foot passes the edge of the range, where links come and go. Beyond it there are none.
+    let gone = left.t + Int64((Double(left[.over] ?? "") ?? 0) * 1e9)
+    let isOver = evidence.entries[absence.away].last.map { $0.t >= gone } ?? false
+    guard links.last?.isLink(.linkDown) == true || isOver else {
+      return evidence.notJudged("the owner was still on the way, and links come and go there", [left])
+    }
     guard let down = links.lastIndex(where: { $0.isLink(.linkDown) }) else {
       return evidence.missing("no link went down while the owner was away", since: absence.departure, [left])
     }
-    // An owner on foot passes the edge of the range, where links come and go. Beyond it there are none.
-    let walked = Int64((Double(left[.over] ?? "") ?? 0) * 1e9)
-    let up = links.filter { $0.isLink(.linkUp) && $0.t > left.t + walked }
+    let up = links.filter { $0.isLink(.linkUp) && $0.t > gone }
     guard up.isEmpty else { return .broken("a link came up while the owner was away", up) }
     if links.last?.isLink(.linkUp) == true {
       return .broken("the link stayed while the owner was away", [links.last ?? left])
