@@ -125,7 +125,10 @@ struct AlertsCommandTests {
     let long = String(repeating: "o", count: 4000)
     let first = try System(on: bus, (1...40).map { Self.alert($0, "Kitchen \($0) is l\(long)ng gone.") })
     let shell = try await TestProcess(
-      "/bin/sh", ["-c", "exec 3<&0; \"$0\" alerts </dev/null | { read -r line; echo begun; read -r go <&3; cat; }", Self.latchkey],
+      "/bin/sh",
+      [
+        "-c", "exec 3<&0; \"$0\" alerts </dev/null | { read -r line; echo begun; read -r go <&3; cat; }", Self.latchkey,
+      ],
       environment: Self.environment(bus), mergesErrors: true)
     try await shell.hear("begun")
     first.close()

@@ -102,6 +102,34 @@ extension PromiseTests {
       .judgement == .broken)
   }
 
+  @Test(
+    "A13: a command for which the lock's bluetoothd had lost the subscription is not a refusal, and is written again")
+  func lostSubscription() throws {
+    let refused = StoryJournal.suspended.inserting(
+      Recorded.Lock.commandRefused, [.reason: "unsubscribed"], before: Recorded.Lock.commandAccepted, last: true)
+    #expect(try judge("nothing-refused", evidence(refused)).judgement == .broken)
+    #expect(try judge("unlocked-once", evidence(refused)).kept)
+    let crashed = refused.inserting(
+      Recorded.Radio.bluetoothdStopped, [.machine: "door", .cause: "crashed"], before: Recorded.Lock.commandRefused,
+      last: true)
+    #expect(try judge("nothing-refused", evidence(crashed)).kept)
+    #expect(
+      try judge("nothing-refused", evidence(crashed.with(Recorded.Radio.bluetoothdStopped, .machine, "phone")))
+        .judgement == .broken)
+    let write = try #require(refused.lastIndex { $0.is(Recorded.Agent.unlockWritten) })
+    var twice = refused
+    twice.insert(refused[write], at: write)
+    #expect(try judge("unlocked-once", evidence(twice)).judgement == .broken)
+    let asked: [JournalField: String] = [
+      .operation: refused[write][.operation] ?? "", .result: "unknownOperation", .machine: "phone",
+    ]
+    let told = twice.inserting(Recorded.Agent.statusAnswered, asked, before: Recorded.Agent.unlockWritten, last: true)
+    let result = try judge("unlocked-once", evidence(told))
+    #expect(result.kept && result.reason.contains("one unlock, written 2 times"), "\(result.reason)")
+    let other = told.with(Recorded.Agent.statusAnswered, .operation, "77")
+    #expect(try judge("unlocked-once", evidence(other)).judgement == .broken)
+  }
+
   @Test("A12: an arrival is one movement of the bolt, by as many operations as it takes")
   func operations() throws {
     // The power failed during the turn: the lock says that the first command failed, and the policy writes another.

@@ -44,7 +44,8 @@ extension PromiseTests {
     .init(
       "link-lost-on-leaving", "link came up far away",
       dead.inserting(Recorded.Radio.linkUp, before: Recorded.Story.daemonKilled)),
-    .init("link-lost-on-leaving", "a link on the way out, with which the journal ends", leaving(over: "140"), .notJudged),
+    .init(
+      "link-lost-on-leaving", "a link on the way out, with which the journal ends", leaving(over: "140"), .notJudged),
     .init("link-lost-on-leaving", "a link after the way out, with which the journal ends", leaving(over: "1")),
     .init("refusals-logged", "refused without a record", dead.with(Recorded.Agent.unlockAnswered, .result, "revoked")),
     .init(

@@ -111,7 +111,9 @@ struct SeveralDoorsTests {
     #expect(result.judgement == .broken && result.reason.hasPrefix("office: "), "\(result.reason)")
   }
 
-  private func link(_ second: Int64, _ event: Recorded.Radio, of central: String = "phone", to door: String) -> JournalEntry {
+  private func link(_ second: Int64, _ event: Recorded.Radio, of central: String = "phone", to door: String)
+    -> JournalEntry
+  {
     entry(second, "", Recorded.simulator, event, [.central: central, .peripheral: door])
   }
 

@@ -6,7 +6,9 @@ enum DoorPromises {
   static let all = [
     Promise(
       name: "unlocked-once", rows: ["L2", "L3"],
-      meaning: "The arrival unlocks the door exactly once: one write, one accepted command, one movement of the bolt."
+      meaning:
+        "The arrival unlocks the door exactly once: one unlock written, one accepted command, one movement of the "
+        + "bolt. What got lost, as the lock says when it is asked, is written again under its name and counts once."
     ) { evidence in
       evidence.eachArrival { absence, home in
         .all(evidence.doors.map { unlockedOnce(evidence, absence, home, door: $0) }, of: "lock")
@@ -62,13 +64,15 @@ enum DoorPromises {
     Promise(
       name: "nothing-refused", rows: ["L4"],
       meaning:
-        "The lock refused no command in this story, except one that was on its way when it restarted, and those by which "
+        "The lock refused no command in this story, except one that was on its way when it or its bluetoothd restarted, and those by which "
         + "a phone found out that this is not the lock for which it looked."
     ) { evidence in
       if let finding = evidence.withoutLock { return finding }
       let all = evidence.indices { $0.isLock(.commandRefused) }
       let stray = evidence.refusalsOfSearches.intersection(all)
-      let refused = all.filter { !stray.contains($0) }.map { evidence.entries[$0] }.filter { !wasOnItsWay($0, evidence) }
+      let refused = all.filter { !stray.contains($0) }.map { evidence.entries[$0] }.filter {
+        !wasOnItsWay($0, evidence)
+      }
       guard refused.isEmpty else {
         return .broken("\(count(refused.count, "command")) \(refused.count == 1 ? "was" : "were") refused", refused)
       }
@@ -85,14 +89,23 @@ enum DoorPromises {
     },
   ]
 
-  /// Whether the lock gives this reason for refusing a command, and had restarted before.
+  /// Whether the lock gives this reason for refusing a command, and had restarted before; or its bluetoothd had, and had lost the
+  /// phone's subscription, without which the answer can't be heard.
   private static func wasOnItsWay(_ refusal: JournalEntry, _ evidence: Evidence) -> Bool {
-    guard refusal[.reason] == "earlierRun" else { return false }
-    let starts = evidence.entries.filter {
-      $0.isLock(.started) && $0.machine == refusal.machine && $0.t <= refusal.t
+    switch refusal[.reason] {
+    case "earlierRun":
+      evidence.entries.count { $0.isLock(.started) && $0.machine == refusal.machine && $0.t <= refusal.t } > 1
+    case "unsubscribed":
+      evidence.entries.contains {
+        $0.isLink(.bluetoothdStopped) && $0.isOf(refusal.machine) && $0.t <= refusal.t
+          && refusal.t - $0.t <= renewalNanoseconds
+      }
+    default: false
     }
-    return starts.count > 1
   }
+
+  /// Within this time of bluetoothd's end, a link is ended on which a subscription was not renewed.
+  private static let renewalNanoseconds: Int64 = 60_000_000_000
 
   /// `nil` if the bolt was locked when this arrival began, or was locked during it, so that there was a door to open.
   private static func openAlready(_ evidence: Evidence, _ home: Range<Int>, door: String) -> Finding? {
@@ -139,12 +152,24 @@ enum DoorPromises {
     if own.isEmpty, !written.isEmpty {
       return evidence.neverJudged("another phone opened the door", written)
     }
-    guard own.count == 1 else { return .broken("\(count(own.count, "unlock")) written", own) }
+    let repeats = own.dropFirst().filter { isRepeat($0, evidence, home) }
+    guard own.count - repeats.count == 1 else {
+      return .broken("\(count(own.count - repeats.count, "unlock")) written", own)
+    }
     guard !accepted.isEmpty, accepted.count <= written.count else {
       return .broken("\(count(accepted.count, "command")) accepted", accepted)
     }
     let took = elapsed(from: evidence.entries[home.lowerBound], to: open)
-    return .kept("one write, one movement, \(took) after the return", own + accepted + [open])
+    let writes = repeats.isEmpty ? "one write" : "one unlock, written \(count(own.count, "time"))"
+    return .kept("\(writes), one movement, \(took) after the return", own + accepted + [open])
+  }
+
+  /// Whether the lock had told the phone before that it does not know this operation: the first write of it got lost.
+  private static func isRepeat(_ written: JournalEntry, _ evidence: Evidence, _ home: Range<Int>) -> Bool {
+    evidence.first(in: home) {
+      $0.isAgent(.statusAnswered) && $0.machine == written.machine && $0.t <= written.t
+        && $0[.operation] == written[.operation] && $0[.result] == "unknownOperation"
+    } != nil
   }
 
   private static func openedOnce(
