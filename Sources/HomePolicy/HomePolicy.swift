@@ -246,8 +246,6 @@ package struct HomePolicy: Sendable {
       opening.isWritten = false
       state.opening = opening
     }
-    isReadingSignal = false
-    signalDue = nil
     offeredAt = nil
     storeDue = time.instant + configuration.storePatience
     concludeWord(.notStored)
@@ -310,12 +308,14 @@ package struct HomePolicy: Sendable {
     readingsLeft -= 1
     isReadingSignal = true
     signalDue = time.instant + configuration.signalPatience
-    effects.append(.readSignal)
+    // Before anything is stored: a reading promises nothing, and the radio answers while the disk works.
+    effects.insert(.readSignal, at: 0)
   }
 
   mutating func store() {
     // After a failure the disk is given time.
     guard storeDue == nil else { return }
-    if !effects.contains(.store) { effects.insert(.store, at: 0) }
+    guard !effects.contains(.store) else { return }
+    effects.insert(.store, at: effects.first == .readSignal ? 1 : 0)
   }
 }

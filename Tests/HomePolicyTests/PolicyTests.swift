@@ -14,6 +14,20 @@ import TimeTypes
     return phone
   }
 
+  @Test("L2: the signal is asked for before what a link brings is stored, and is heard though that fails")
+  func signalBeforeStore() {
+    var phone = Phone()
+    phone.settle()
+    phone.happens(.linkDown)
+    phone.pass(60)
+    phone.isDiskFull = true
+    #expect(phone.happens(.linkUp).prefix(2) == [.readSignal, .store])
+    // The one that was asked for, and no second one beside it.
+    #expect(!phone.happens(.signalRead(-90)).contains(.readSignal))
+    phone.pass(0.3)
+    #expect(phone.happens(.timePassed).first == .readSignal)
+  }
+
   @Test("L2: on a link with nothing to unlock, the phone announces itself once") func presence() {
     var phone = Phone()
     phone.settle()
