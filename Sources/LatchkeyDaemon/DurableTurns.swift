@@ -91,7 +91,10 @@ final class DurableTurns {
   /// - Returns: whether the turn was carried out. If not, the system is unchanged.
   private func turn(_ event: BluetoothSystem.Event) -> Bool {
     let before = event.asksForPromise ? system : nil
-    let effects = system.handle(event, at: time.now, unixSeconds: time.unixSeconds)
+    var effects = system.handle(event, at: time.now, unixSeconds: time.unixSeconds)
+    // This turn is carried out whether or not it can be written. A process takes as long to start as a disk to write, so it
+    // starts meanwhile.
+    if before == nil { carryOutLaunches(of: &effects) }
     let changes = effects.compactMap { if case .store(let change) = $0 { change } else { nil } }
     if !changes.isEmpty, !write(changes, atOnce: event.isOfUser) {
       if let before, changes.contains(where: { $0.isOfPromise || event.isOfUser }) {
@@ -102,6 +105,13 @@ final class DurableTurns {
     }
     actions.carryOut(effects)
     return true
+  }
+
+  private func carryOutLaunches(of effects: inout [BluetoothSystem.Effect]) {
+    let launches = effects.filter(\.isLaunch)
+    guard !launches.isEmpty else { return }
+    effects.removeAll(where: \.isLaunch)
+    actions.carryOut(launches)
   }
 
   private func postpone(_ event: BluetoothSystem.Event, _ whenDone: (@Sendable () -> Void)?) {
@@ -153,4 +163,8 @@ final class DurableTurns {
 
 extension BluetoothSystem.Event {
   fileprivate var isOfUser: Bool { if case .control = self { true } else { false } }
+}
+
+extension BluetoothSystem.Effect {
+  fileprivate var isLaunch: Bool { if case .launch = self { true } else { false } }
 }

@@ -19,8 +19,11 @@ private final class FickleStore: StateStore {
     var onDisk = StoredState()
   }
   let state = Mutex(State())
+  /// Called first in each attempt.
+  let onAttempt = Mutex<@Sendable () -> Void>({})
 
   func write(_ changes: [StoreChange]) throws(StoreWriteError) {
+    onAttempt.withLock { $0 }()
     let problem = state.withLock { state -> String? in
       state.attempts += 1
       guard state.problem == nil else { return state.problem }
@@ -103,6 +106,15 @@ private final class Bench {
       state.onDisk.records.values.contains { if case .peripheral(let record) = $0 { record.isWanted } else { false } }
     }
   }
+  func linkComesUp() {
+    let device = WellKnown.firstAdapter.appending("dev_C0_FF_EE_00_00_01")
+    handle(
+      .daemon(
+        .signal(
+          .propertiesChanged(
+            path: device, interface: InterfaceName.device, changed: ["Connected": .bool(true)], invalidated: []))))
+  }
+  var launches: Int { effects.count { if case .launch = $0 { true } else { false } } }
   var isRadioTold: Bool { effects.contains { if case .bluez = $0 { true } else { false } } }
   func fill(_ problem: String? = "The disk is full.") { store.state.withLock { $0.problem = problem } }
   /// Lets time pass until the next attempt.
@@ -126,6 +138,24 @@ struct DurableTurnsTests {
     #expect(bench.done.all == ["connect"] && bench.isRadioTold && bench.isPromised)
     #expect(bench.turns.trouble == nil && bench.turns.retryAt == nil)
     #expect(bench.told == ["The disk is full.", nil])
+  }
+
+  @Test("M5: the process that a link is for starts while what has happened is written")
+  func launches() throws {
+    let bench = try Bench()
+    bench.connect()
+    bench.handle(.detached(bench.link))
+    bench.handle(.appEnded(Bench.app, Bench.process, how: "signal 9"))
+    bench.effects = []
+    let launchesAtWrite = Mutex<[Int]>([])
+    nonisolated(unsafe) let unsafe = bench
+    bench.store.onAttempt.withLock {
+      $0 = { launchesAtWrite.withLock { $0.append(unsafe.launches) } }
+    }
+    bench.linkComesUp()
+    #expect(bench.launches == 1)
+    #expect(launchesAtWrite.withLock { $0 }.first == 1, "the first write comes after the launch")
+    #expect(bench.effects.contains { if case .record(.requestCompleted, _) = $0 { true } else { false } })
   }
 
   @Test("M5: an app's requests keep their order while they wait; its answers to the system don't wait")
