@@ -3,10 +3,10 @@ import Glibc
 
 /// All processes of a simulated world, and whether any of them has something to do.
 ///
-/// Each check compares every thread's state and run count with the previous check. If nothing differs and all are
-/// blocked, then there was a moment between the two checks at which all of them were blocked: nothing was left that
+/// Each check compares every thread's state and run count with the last time that they were read, in an earlier check. If nothing
+/// differs and all are blocked, then all of them were blocked when this check began: nothing was left that
 /// could wake them, except the conductor itself. What a process does to others as it ends comes before the check that
-/// counts.
+/// counts. A check ends at the first process that is busy: while one works, the others need not be read again and again.
 ///
 /// So all of them must be known: a thread that nobody has seen may wake one that was checked already, and be gone before
 /// the lists are read. Therefore a check in which a list had to be read does not count. The next one finds what such a thread
@@ -20,6 +20,8 @@ struct ConductorWorld {
   /// Children that ended before they were checked. They stay listed until they are waited for.
   private var corpses: Set<Corpse> = []
   private static let corpseLimit = 4096
+  /// The process that was found busy last. It is checked first, because nothing else need be checked while it still is.
+  private var busiest: pid_t?
 
   private struct Corpse: Hashable {
     let pid: pid_t
@@ -67,14 +69,18 @@ struct ConductorWorld {
     var result = Look.quiet
     var ran: [WatchedProcess] = []
     var hasAnyEnded = false
-    for (pid, process) in processes {
+    checks: for process in inOrder {
       let observation = process.observe(&buffer)
       if process.isDirty { ran.append(process) }
       switch observation {
       case .quiet: break
-      case .busy(let thread): result = .busy(thread)
+      case .busy(let thread):
+        result = .busy(thread)
+        busiest = process.pid
+        // This check does not count. Those that it leaves out are compared with an earlier one by the next.
+        break checks
       case .gone:
-        processes[pid] = nil
+        processes[process.pid] = nil
         ownChildrenMayBeNew = true
         hasAnyEnded = true
         // Its orphans were handed over to us at that moment.
@@ -95,6 +101,11 @@ struct ConductorWorld {
       if let own = WatchedProcess(pid: getpid()), add(own.children(&buffer)) { result = .busy(nil) }
     }
     return result
+  }
+
+  private var inOrder: [WatchedProcess] {
+    guard let busiest, let first = processes[busiest] else { return Array(processes.values) }
+    return [first] + processes.values.filter { $0 !== first }
   }
 
   /// Returns when everything that had to be told of an observed end has been woken. A process shows that it has ended
