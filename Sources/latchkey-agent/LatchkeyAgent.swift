@@ -1,16 +1,18 @@
 import ArgumentParser
-import CSystemd
-import CoreBluetooth
 import HomePolicy
-import Journal
-import JournalEvents
 import LatchkeyVersion
-import LockCryptography
-import Logging
-import Timekeeping
 
-/// The phone's side: unlocks its owner's door on arrival.
-@main struct LatchkeyAgent: ParsableCommand {
+@main enum Main {
+  static func main() {
+    // As the package's unit starts it. A dead agent's start is on the way to the door, and of all that comes before its first
+    // message, half would be the definitions of arguments that nobody gives.
+    guard CommandLine.argc == 1 else { return LatchkeyAgent.main() }
+    do { try AgentProgram().run() } catch { LatchkeyAgent.exit(withError: error) }
+  }
+}
+
+/// The arguments of the phone's side.
+struct LatchkeyAgent: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "latchkey-agent",
     abstract: "Unlocks the door when its owner comes home.",
@@ -52,53 +54,11 @@ import Timekeeping
   private static let leastRise = 8
 
   func run() throws {
-    ProcessMemory.keepOutOfCoreFiles()
-    let time = try ProcessClock.fromEnvironment()
-    try Journal.bootstrap(process: Recorded.agent, time: time)
-    let logger = Logger(label: "latchkey-agent")
-    let doors: Doors
-    do {
-      let credentials = try folder(credentials, "credentials", variable: "CREDENTIALS_DIRECTORY")
-      let state = try folder(state, "state", variable: "STATE_DIRECTORY")
-      var configuration = HomeConfiguration()
-      configuration.awayDuration = .seconds(away)
-      configuration.weakSignal = weak
-      configuration.nearSignal = near
-      if byCommandOnly { configuration.opensByCommandAlone() }
-      doors = try Doors(
-        configuration, credentials: credentials, state: state, boot: try BootIdentifier.ofThisBoot(), time: time,
-        logger: logger)
-    } catch {
-      // Logged for the journal. The command also prints it for the person who started it.
-      logger.critical("the agent can't start: \(error)")
-      throw StartError(description: "\(error)")
-    }
-    // Before the question why it was launched, so that what the managers are to be told comes with the answer. They are told
-    // it on the main queue, when this function waits no more.
-    doors.start()
-    let restored = ApplicationLaunch.options()?[.bluetoothCentrals] as? [String] ?? []
-    logger.record(Recorded.Agent.started, [.centralsToRestore: restored.joined(separator: " ")])
-    // Tells systemd, if it runs this unit, that the unit is up.
-    sd_notify(0, "READY=1")
-    // The system holds a manager's delegate weakly, and Dispatch holds only an alarm's handler.
-    // Where nothing follows, an optimised build may release what is no longer named, whatever withExtendedLifetime says.
-    _ = Unmanaged.passRetained(doors)
-    dispatchMain()
+    var program = AgentProgram(state: state, credentials: credentials)
+    program.configuration.awayDuration = .seconds(away)
+    program.configuration.weakSignal = weak
+    program.configuration.nearSignal = near
+    if byCommandOnly { program.configuration.opensByCommandAlone() }
+    try program.run()
   }
-
-  private func folder(_ option: String?, _ name: String, variable: String) throws -> String {
-    guard let path = option ?? getenv(variable).map({ String(cString: $0) }), !path.isEmpty else {
-      throw StartError(description: "no folder for \(name): give --\(name), or set \(variable).")
-    }
-    var isDirectory: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory.boolValue else {
-      throw StartError(description: "the folder for \(name), \(path), does not exist.")
-    }
-    return path
-  }
-}
-
-/// Why the process can't do its work, apart from wrong arguments.
-struct StartError: Error, CustomStringConvertible {
-  let description: String
 }
