@@ -236,7 +236,7 @@ let package = Package(
         "Stories", "Worlds", "Journal", "JournalEvents", "TimeTypes", "AppLinkBus", "CoreBluetooth",
         "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BlueZModel", "BusValue",
         "BluetoothTypes", "ChildProcesses", "LockCryptography", "ArrivalTimes", "LockProtocol", "LockFirmware",
-        "LockRecords", crypto, arguments, log,
+        "LockRecords", "HomePolicy", crypto, arguments, log,
       ],
       path: "Benchmarks/latchkey-bench"),
     // How long thousands of simulated arrivals take.

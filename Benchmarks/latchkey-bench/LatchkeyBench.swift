@@ -38,6 +38,12 @@ import Worlds
   var starts: Int?
 
   @Option(
+    help: ArgumentHelp(
+      "Only measure this many returns of an owner whose agent is dead, in real time and without a conductor: with the files on "
+        + "the disk, and in memory."))
+  var native: Int?
+
+  @Option(
     help: "Only measure ratios, and compare them with this file; the status is 1 if one got worse by a tenth.")
   var baseline: String?
 
@@ -57,6 +63,7 @@ import Worlds
     guard (1...100_000).contains(days ?? 1) else { throw ValidationError("--days must be from 1 to 100000") }
     guard (1...100_000).contains(arrivals ?? 1) else { throw ValidationError("--arrivals must be from 1 to 100000") }
     guard (1...100_000).contains(held ?? 1) else { throw ValidationError("--held must be from 1 to 100000") }
+    guard (1...1000).contains(native ?? 1) else { throw ValidationError("--native must be from 1 to 1000") }
     guard (1...10_000).contains(starts ?? 1) else { throw ValidationError("--starts must be from 1 to 10000") }
     guard (1...1000).contains(relaunches) else { throw ValidationError("--relaunches must be from 1 to 1000") }
     // A simulated machine remembers no more devices.
@@ -82,6 +89,14 @@ import Worlds
           + "| \(Self.number(figures.seconds * 1000)) ms "
           + "| \(Self.number(figures.processorSeconds * 1000)) ms "
           + "| \(Self.number(figures.bytesPerRequest / 1024)) KiB |")
+    }
+    if let native {
+      for place in [NativeReturns.disk, NativeReturns.memory] {
+        print(
+          "files in \(place):\n\(NativeReturns.table(try NativeReturns.measure(native, in: place, progress: Self.say)))"
+        )
+      }
+      return
     }
     let executables = try Executables(folder: try Executables.ownFolder())
     if let starts {

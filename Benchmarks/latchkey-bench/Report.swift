@@ -13,7 +13,7 @@ struct Report {
   let progress: @Sendable (String) -> Void
 
   func figures() async throws -> [Figure] {
-    var figures = try starts() + rest()
+    var figures = try starts() + nativeReturns() + rest()
     progress("a restart with 10,000 requests")
     let restart = try HeldRequests.measure(10_000)
     figures += [
@@ -51,6 +51,26 @@ struct Report {
       figure("link-up to the unlock write, the owner's walk included", measured.toUnlock, 50, nil),
       figure("that in the world's time", measured.toUnlockVirtual, 50, nil),
     ]
+  }
+
+  /// The same way without the world, as much in real time as is the programs' own.
+  private func nativeReturns() throws -> [Figure] {
+    try [("on the disk", NativeReturns.disk), ("in memory", NativeReturns.memory)].flatMap { name, place in
+      let measured = try NativeReturns.measure(relaunches, in: place, progress: progress)
+      func figure(
+        _ what: String, _ value: (NativeReturns.Return) -> Double, _ percent: Double, _ target: Figure.Target?
+      ) -> Figure {
+        let times = Benchmark.Distribution(measured.map(value))
+        return Figure("natively, \(what), p\(Int(percent))", times.percentile(percent) ?? .infinity, "ms", target)
+      }
+      let files = "files \(name)"
+      return [
+        figure("link-up to the record of the agent's start, \(files)", \.launched, 50, nil),
+        figure("link-up to `willRestoreState`, \(files)", \.restored, 50, nil),
+        figure("link-up to the first judgement of the approach, \(files)", \.judged, 50, .atMost(15)),
+        figure("link-up to the first judgement of the approach, \(files)", \.judged, 95, .atMost(30)),
+      ]
+    }
   }
 
   private func rest() throws -> [Figure] {
