@@ -48,6 +48,61 @@ struct PromiseTests {
     #expect(result.kept, "\(result.reason)")
   }
 
+  @Test("L3: a link of the phone with another device is no link with the door", arguments: [false, true])
+  func otherDevice(isDoor: Bool) throws {
+    var entries = Self.dead
+    for index in entries.indices where entries[index].isLink(.linkUp) || entries[index].isLink(.linkDown) {
+      entries[index] = JournalEntry(
+        t: entries[index].t, wall: entries[index].wall, machine: "", process: Recorded.simulator, pid: 0,
+        level: "notice", event: entries[index].event, message: "",
+        fields: [JournalField.central: "phone", .peripheral: "door"].named)
+    }
+    let home = try #require(entries.firstIndex { $0.isMark(.ownerReturned) })
+    entries.insert(
+      JournalEntry(
+        t: entries[home - 1].t, wall: entries[home - 1].wall, machine: "", process: Recorded.simulator, pid: 0,
+        level: "notice", event: Recorded.Radio.linkUp.rawValue, message: "",
+        fields: [JournalField.central: "phone", .peripheral: isDoor ? "door" : "watch"].named), at: home)
+    let result = try judge("link-lost-on-leaving", evidence(entries))
+    #expect(result.judgement == (isDoor ? .broken : .kept), "\(result.reason)")
+  }
+
+  @Test("L2: a lock in passage mode locks behind nobody, which breaks no promise")
+  func passage() throws {
+    var entries = Self.dead.without(Recorded.Lock.boltMoved)
+    let left = try #require(entries.firstIndex { $0.isMark(.ownerLeft) })
+    for (mode, judgement) in [("normal", Judgement.broken), ("passage", .notJudged)] {
+      entries.insert(
+        JournalEntry(
+          t: entries[left].t, wall: entries[left].wall, machine: "door", process: Recorded.lock, pid: 20,
+          level: "notice", event: Recorded.Lock.modeChanged.rawValue, message: "",
+          fields: [JournalField.mode: mode].named), at: left + (mode == "passage" ? 1 : 0))
+      let result = try judge("locked-on-leaving", evidence(entries))
+      #expect(result.judgement == judgement, "\(mode): \(result.reason)")
+    }
+  }
+
+  @Test("L3: an agent that is woken because its Bluetooth went off could renew its request, which breaks no promise")
+  func wokenForItsRadio() throws {
+    var entries = Self.suspended
+    let home = try #require(entries.firstIndex { $0.isMark(.ownerReturned) })
+    func line(_ event: some JournalEvent, _ process: String, _ fields: [JournalField: String]) -> JournalEntry {
+      JournalEntry(
+        t: entries[home - 1].t, wall: entries[home - 1].wall, machine: "phone", process: process, pid: 10,
+        level: "info", event: event.rawValue, message: "", fields: fields.named)
+    }
+    entries.insert(
+      contentsOf: [
+        line(Recorded.Daemon.appResumed, Recorded.daemon, StoryJournal.agent),
+        line(Recorded.Agent.stateUpdated, Recorded.agent, [.state: "poweredOff"]),
+        line(Recorded.Daemon.appSuspended, Recorded.daemon, StoryJournal.agent),
+      ], at: home)
+    #expect(try judge("request-held", evidence(entries)).judgement == .broken)
+    entries.insert(line(Recorded.Story.fault, Recorded.orchestrator, [:]), at: home)
+    let result = try judge("request-held", evidence(entries))
+    #expect(result.judgement == .notJudged && result.reason.contains("told of its radio"), "\(result.reason)")
+  }
+
   @Test("L8: a lock that stays open for a phone that stays breaks no promise, and one that stays open for nobody does")
   func somebodyStays() throws {
     var entries = Self.dead.without(Recorded.Lock.boltMoved)

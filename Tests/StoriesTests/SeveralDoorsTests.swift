@@ -146,4 +146,32 @@ struct SeveralDoorsTests {
       #expect(result.judgement == .broken && result.reason.hasPrefix("garden: "), "\(result.reason) \(wrong)")
     }
   }
+
+  @Test("H1 L8: who comes home beside a neighbour's door, of which they have no key, has come to their own")
+  func neighbour() throws {
+    var machines = Self.machines
+    machines[1].position = Place(x: 0.5, y: 0)
+    machines[3].enrolledAt = ["front", "office"]
+    let promise = try #require(Promise.named("unlocked-once"))
+    let home = Evidence(story().filter { $0.machine != "garden" && $0[.door] != "garden" }, machines: machines)
+    let front = promise.judge(home.about("front"), scope: "test")
+    #expect(front.judgement == .kept, "\(front.reason)")
+    let garden = promise.judge(home.about("garden"), scope: "test")
+    #expect(garden.judgement == .notJudged, "\(garden.reason)")
+  }
+
+  @Test("H1 L8: that a phone has no key of a door is no lack of an agent")
+  func withoutKey() throws {
+    var machines = Self.machines
+    machines[3].enrolledAt = ["office"]
+    let left = [story()[0], story()[1], story()[3]]
+    let promise = try #require(Promise.named("locked-on-leaving"))
+    #expect(
+      promise.judge(Evidence(left, machines: machines).about("front"), scope: "test").reason
+        == "no phone in the story has a key of it")
+    machines.append(MachineDescription(name: "other", position: Place(x: 1, y: 1), apps: [.agent]))
+    #expect(
+      promise.judge(Evidence(left, machines: machines).about("front"), scope: "test").reason
+        == "no owner left home; phone has no key of it")
+  }
 }

@@ -81,10 +81,16 @@ extension Evidence {
   }
 
   private func nobodyLeft() -> Finding {
-    guard !phones.isEmpty else { return neverJudged("no phone in the story has the agent") }
-    let strangers = Set(all { $0.isMark(.ownerLeft) && !phones.contains($0.machine) }.map(\.machine)).sorted()
+    let withAgent = machines.filter { $0.apps.contains(.agent) }.map(\.name)
+    guard !withAgent.isEmpty else { return neverJudged("no phone in the story has the agent") }
+    guard !phones.isEmpty else { return neverJudged("no phone in the story has a key of it") }
+    let leavers = Set(all { $0.isMark(.ownerLeft) && !phones.contains($0.machine) }.map(\.machine)).sorted()
+    let strangers = leavers.filter { !withAgent.contains($0) }
     guard strangers.isEmpty else {
       return notJudged("no owner left home; \(strangers.joined(separator: ", ")) has no agent")
+    }
+    guard leavers.isEmpty else {
+      return notJudged("no owner left home; \(leavers.joined(separator: ", ")) has no key of it")
     }
     return notJudged("no owner left home")
   }

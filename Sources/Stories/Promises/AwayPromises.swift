@@ -132,11 +132,26 @@ enum AwayPromises {
     {
       return evidence.neverJudged("the agent was woken for another door before", [woken])
     }
+    if let woken = active.first(where: { $0.isDaemon(.appResumed) }),
+      let fault = radioFault(evidence, silenced..<index, absence.phone, woken)
+    {
+      return evidence.neverJudged(
+        "the agent was told of its radio, so it could have renewed its request", [fault, woken])
+    }
     guard active.isEmpty else {
       return .broken("the agent ran before its request completed, so it could have renewed it", active)
     }
     let held = elapsed(from: evidence.entries[silenced], to: first)
     return .kept("completed after \(held) of silence", [evidence.entries[silenced], first])
+  }
+
+  /// What the story did to the phone's Bluetooth, of which its agent, which was only suspended, was woken to be told.
+  private static func radioFault(
+    _ evidence: Evidence, _ silence: Range<Int>, _ phone: String, _ woken: JournalEntry
+  ) -> JournalEntry? {
+    let told = evidence.first(in: silence) { $0.isAgent(.stateUpdated) && $0.machine == phone && $0.t >= woken.t }
+    let fault = evidence.last(before: told ?? 0) { $0.isMark(.fault) && $0.machine == phone }
+    return fault.flatMap { $0 > silence.lowerBound ? evidence.entries[$0] : nil }
   }
 
   private static func notRunning(_ evidence: Evidence, _ absence: Absence) -> Finding {

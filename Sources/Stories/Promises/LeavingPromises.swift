@@ -50,6 +50,10 @@ enum LeavingPromises {
       if let machine = stayed(evidence, absence) {
         return evidence.neverJudged("\(machine) stayed: the lock locks behind the last phone that leaves", [left])
       }
+      let mode = evidence.last(before: absence.away.upperBound) { $0.isLock(.modeChanged) && $0.machine == door }
+      if let mode, evidence.entries[mode][.mode] == "passage" {
+        return evidence.neverJudged("the lock is in passage mode, in which it locks nothing", [evidence.entries[mode]])
+      }
       return evidence.missing(
         "the bolt did not lock while the owner was away", since: absence.departure, moves.isEmpty ? [left] : moves)
     }

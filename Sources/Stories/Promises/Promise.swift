@@ -40,7 +40,8 @@ package struct Promise: Sendable {
   }
 
   private func find(_ evidence: Evidence) -> Finding {
-    guard isAboutDoors, evidence.doors.count > 1 else { return check(evidence) }
+    guard isAboutDoors else { return check(evidence) }
+    guard evidence.doors.count > 1 else { return check(evidence.aboutDoors()) }
     return .all(evidence.doors.map { check(evidence.about($0)) }, at: evidence.doors)
   }
 

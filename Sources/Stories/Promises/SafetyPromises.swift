@@ -9,7 +9,9 @@ enum SafetyPromises {
       meaning: "A phone unlocks the bolt only when its owner has come home on foot, or has commanded it."
     ) { evidence in
       if let finding = evidence.withoutLock { return finding }
-      guard !evidence.phones.isEmpty else { return evidence.neverJudged("no phone in the story has the agent") }
+      guard evidence.machines.contains(where: { $0.apps.contains(.agent) }) else {
+        return evidence.neverJudged("no phone in the story has the agent")
+      }
       return .all(evidence.doors.map { openedOnlyOnArrival(evidence, door: $0) }, of: "lock")
     },
     Promise(

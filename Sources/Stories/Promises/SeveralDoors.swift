@@ -10,17 +10,37 @@ extension Evidence {
   func about(_ door: String) -> Evidence {
     let others = Set(doors).subtracting([door])
     let peripherals = peripherals(of: door)
+    return without(door: door) { entry in
+      concerns(entry, only: others, not: door) || isAboutOther(entry, than: peripherals)
+    }
+  }
+
+  /// The same without the links of its machines with other devices: a phone may have a watch, and a door's machine may be a sensor.
+  func aboutDoors() -> Evidence {
+    let doors = Set(doors)
+    return doors.isEmpty ? self : without(door: door) { isLinkOfOthers($0, doors) }
+  }
+
+  private func without(door: String?, _ isOther: (JournalEntry) -> Bool) -> Evidence {
     var (kept, bounds): ([JournalEntry], (lower: Int, upper: Int)) = ([], (0, 0))
     for (index, entry) in entries.enumerated() {
       if index == window.lowerBound { bounds.lower = kept.count }
       if index == window.upperBound { bounds.upper = kept.count }
-      let isOther = concerns(entry, only: others, not: door) || isAboutOther(entry, than: peripherals)
-      if !isOther { kept.append(entry) }
+      if !isOther(entry) { kept.append(entry) }
     }
     if window.lowerBound == entries.count { bounds.lower = kept.count }
     if window.upperBound == entries.count { bounds.upper = kept.count }
     return Evidence(
       kept, window: bounds.lower..<bounds.upper, machines: machines, isCutOff: isCutOff, door: door)
+  }
+
+  /// A link of which both ends are known, and which is not between one of these doors and a phone with the agent.
+  private func isLinkOfOthers(_ entry: JournalEntry, _ doors: Set<String>) -> Bool {
+    guard entry.isLink(.linkUp) || entry.isLink(.linkDown), let central = entry[.central],
+      let peripheral = entry[.peripheral]
+    else { return false }
+    func isPhone(_ name: String) -> Bool { machines.contains { $0.name == name && $0.apps.contains(.agent) } }
+    return !((doors.contains(peripheral) && isPhone(central)) || (doors.contains(central) && isPhone(peripheral)))
   }
 
   /// A lock as the system on a phone calls it.
@@ -49,9 +69,7 @@ extension Evidence {
   }
 
   private func concerns(_ entry: JournalEntry, only others: Set<String>, not door: String) -> Bool {
-    if entry.isLink(.linkUp) || entry.isLink(.linkDown) {
-      return !entry.isLink(of: door) && others.contains(where: entry.isLink)
-    }
+    if entry.isLink(.linkUp) || entry.isLink(.linkDown) { return isLinkOfOthers(entry, [door]) }
     if entry.process == Recorded.lock { return entry.machine != door }
     // That a lock is another door's is told for that door, and is about this lock.
     if entry.isAgent(.otherLock) { return false }
@@ -94,12 +112,19 @@ extension Evidence {
     return from.contains { isNear($0, door, at: absence.departure) }
   }
 
-  /// The door to which an owner has come instead of this one: the nearest to the end of the way.
+  /// The door to which an owner has come instead of this one: of the doors there that the phone may open, the nearest to the end
+  /// of the way.
   func elsewhere(_ absence: Absence) -> String? {
     guard let door, let arrival = absence.arrival, let place = place(entries[arrival], .x, .y) else { return nil }
-    let nearest = machines.filter { $0.apps.contains(.lock) }
-      .map { ($0.name, distance(place, to: $0.name, at: arrival) ?? .infinity) }.min { $0.1 < $1.1 }
-    return nearest.flatMap { $0.0 == door ? nil : $0.0 }
+    let doors = machines.filter { $0.apps.contains(.lock) }
+      .map { (name: $0.name, distance: distance(place, to: $0.name, at: arrival) ?? .infinity) }
+    // A neighbour's door may be nearer.
+    let phone = machines.first { $0.name == absence.phone }
+    let own = doors.filter {
+      ($0.name == door || phone?.mayKnow($0.name) ?? true) && isNear(place, $0.name, at: arrival)
+    }
+    let nearest = (own.isEmpty ? doors : own).min { $0.distance < $1.distance }
+    return nearest.flatMap { $0.name == door ? nil : $0.name }
   }
 
   /// Whether an owner's way ends at the home of this door.
