@@ -184,6 +184,18 @@ extension ScenarioRun {
     return description.position
   }
 
+  /// What a wait in vain has missed, for its author: the event had come before the latest action.
+  private func earlier(_ pattern: EventPattern, than limit: Duration) -> String {
+    let missed = (min(chapterWindow, waitsFrom)..<waitsFrom).last { index in
+      !found.contains(index) && pattern.matches(chronicle.entries[index])
+    }
+    guard let missed else { return "" }
+    let ago = max(0, world.now.nanoseconds - limit.wholeNanoseconds - chronicle.entries[missed].t)
+    return
+      "; it had come already, \(DurationText.format(.milliseconds(ago / 1_000_000))) before this wait and before the "
+      + "latest action, and only what comes after that counts"
+  }
+
   /// Waits for an event after the last action on the world.
   private func wait(_ pattern: EventPattern, _ limit: Duration, _ note: String?) throws {
     options.observe(.waiting(for: note ?? "\(pattern)"))
@@ -201,7 +213,7 @@ extension ScenarioRun {
       try mark(.waitFailed, message: "waited \(DurationText.format(limit)) in vain for \(pattern)")
       throw Stopped(
         reason: "waited \(DurationText.format(limit)) for \(pattern), which did not come; what came: "
-          + (seen.isEmpty ? "nothing" : seen))
+          + (seen.isEmpty ? "nothing" : seen) + earlier(pattern, than: limit))
     }
     try mark(.waited, message: note ?? "there it is: \(pattern)")
   }
