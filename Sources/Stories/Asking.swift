@@ -88,11 +88,11 @@ extension ScenarioRun {
         .appReclaimed, machine: phone, message: "the agent is started again, with its keys", fields: [.app: agent])
     }
     if !restarted.contains(.lock) { try world.provision(phone: phone, at: door) }
-    // An agent that opens other doors already reads its keys as it starts.
-    let opensOthers = scenario.machines.contains { $0.name == phone && $0.isEnrolled }
-    if opensOthers, !restarted.contains(.agent) {
+    // An agent reads its keys as it starts.
+    if !restarted.contains(.agent), (try? world.machine(phone).process(of: .agent)) != nil {
       try mark(
-        .appReclaimed, machine: phone, message: "the agent is ended, and will find its new keys", fields: [.app: agent])
+        .appReclaimed, machine: phone, message: "the agent is ended, and finds its new keys when it starts again",
+        fields: [.app: agent])
       try world.machine(phone).control(.reclaimApp(bundleIdentifier: agent))
     }
     try mark(
@@ -132,7 +132,7 @@ extension ScenarioRun {
       if terms.mayReadLog { words.append("--read-log") }
       return (words, nil)
     case .accept(let guest, let door):
-      guard let invitation = papers.invitations[guest] else {
+      guard let invitation = papers.invitations[InvitedGuest(guest: guest, door: question.door)] else {
         throw Stopped(reason: "there is no invitation for \(guest)")
       }
       return (words + ["--as", door], invitation)
@@ -140,7 +140,7 @@ extension ScenarioRun {
     case .revoke(.phone(let machine)):
       return (words + ["--key", try world.machine(machine).phoneKey(at: question.door)] + named, nil)
     case .carry(let revoked):
-      guard let list = papers.lists[revoked] else {
+      guard let list = papers.lists[RevokedThere(whom: revoked, door: question.door)] else {
         throw Stopped(reason: "the lock has the list that revokes \(revoked.name) already")
       }
       return (words + [list] + named, nil)
@@ -163,9 +163,10 @@ extension ScenarioRun {
     guard question.expects == .done else { return }
     let text = output.trimmingCharacters(in: .whitespacesAndNewlines)
     switch question.matter {
-    case .invite(let terms): papers.invitations[terms.guest] = text
+    case .invite(let terms): papers.invitations[InvitedGuest(guest: terms.guest, door: question.door)] = text
     // If the lock has it already, there is nothing to carry.
-    case .revoke(let revoked): papers.lists[revoked] = text.hasPrefix("revoke-") ? text : nil
+    case .revoke(let revoked):
+      papers.lists[RevokedThere(whom: revoked, door: question.door)] = text.hasPrefix("revoke-") ? text : nil
     default: break
     }
   }
@@ -194,7 +195,7 @@ extension ScenarioRun {
 
 /// What passes from one person of a story to another.
 struct PassedPapers {
-  /// By guest. They may be secret.
-  var invitations: [String: String] = [:]
-  var lists: [Question.Revoked: String] = [:]
+  /// They may be secret.
+  var invitations: [InvitedGuest: String] = [:]
+  var lists: [RevokedThere: String] = [:]
 }

@@ -137,4 +137,46 @@ struct SeveralDoorsTests {
     // A lock makes a phone wait after three.
     for door in Set(refused) { #expect(refused.count { $0 == door } <= 2, "\(refused)") }
   }
+
+  @Test("L5 L8: each invitation and each list goes to its own door, and a phone that has its agent open gets its keys")
+  func papersOfTwoDoors() async throws {
+    let report = try await tell(
+      """
+      name: papers of two doors
+      days: 1
+      machines:
+        front: {position: [0, 0], apps: [lock]}
+        cellar: {position: [6, 0], apps: [lock]}
+        alice: {position: [2, 0], apps: [agent]}
+        carol: {position: [3, 0], apps: [agent]}
+        ben: {position: [3, 1], apps: [agent], enrolled: no}
+        new: {position: [2, 1], apps: [agent], enrolled: no}
+      steps:
+        - open app: {machine: alice, app: agent}
+        - open app: {machine: carol, app: agent}
+        - open app: {machine: ben, app: agent}
+        - open app: {machine: new, app: agent}
+        - wait for: {event: status.answered, machine: alice, process: agent, fields: {door: front}, within: 2min}
+        - look at door: {machine: alice, door: cellar, within: 2min}
+        - invite guest: {machine: alice, door: front, guest: Ben}
+        - invite guest: {machine: alice, door: cellar, guest: Ben}
+        - accept invitation: {machine: ben, guest: Ben, door: front}
+        - accept invitation: {machine: ben, guest: Ben, door: cellar}
+        - unlock: {machine: ben, door: front, within: 2min, expect: done}
+        - unlock: {machine: ben, door: cellar, within: 2min, expect: done}
+        - move: {machine: alice, to: [500, 0]}
+        - pass: 1min
+        - revoke: {machine: alice, door: front, guest: Ben, saying: revoke-}
+        - revoke: {machine: alice, door: cellar, guest: Ben, saying: revoke-}
+        - carry list: {machine: carol, door: front, guest: Ben, saying: The lock has the list}
+        - carry list: {machine: carol, door: cellar, guest: Ben, saying: The lock has the list}
+        - unlock: {machine: ben, door: front, expect: refused}
+        - unlock: {machine: ben, door: cellar, expect: refused}
+        - provision: {machine: new, door: cellar}
+        - open app: {machine: new, app: agent}
+        - lock: {machine: new, door: cellar, within: 2min}
+      promises: [nothing-crashed, told-nothing-twice, every-movement-recorded, opened only for: [ben]]
+      """)
+    #expect(openings(report).sorted() == ["cellar", "front"])
+  }
 }

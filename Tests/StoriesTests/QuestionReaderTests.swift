@@ -102,8 +102,15 @@ struct QuestionReaderTests {
       ("  - revoke: {machine: alice}", "a 'guest' or a 'phone'"),
       ("  - revoke: {machine: alice, phone: door}", "no phone of the story"),
       ("  - carry list: {machine: alice, phone: ben}", "no earlier step revokes 'ben'"),
+      (
+        "  - revoke: {machine: alice, phone: ben}",
+        "the phone 'ben' has no key of the door that could be revoked (valid: alice)"
+      ),
       ("  - provision: alice", "enrolled: no"),
-      ("  - unlock: alice\npromises: [opened only for: [door]]", "lists machines with the agent"),
+      (
+        "  - unlock: alice\npromises: [opened only for: [door]]",
+        "lists machines with the agent, or nobody: [], and 'door' is none"
+      ),
       ("  - unlock: alice\npromises: [opened only for: alice]", "must be a list"),
     ])
   func refused(_ steps: String, _ reason: String) throws {
@@ -150,12 +157,33 @@ struct QuestionReaderTests {
       scenario.chapters.flatMap(\.steps).map(\.action) == [
         .unlock(machine: "alice", door: "cellar"), .ask(machine: "alice", Question(.door, door: "door")),
         .ask(machine: "alice", Question(.invite(GuestTerms(guest: "Ben")), door: "cellar")),
-        .ask(machine: "ben", Question(.accept(guest: "Ben", door: "cellar"))),
+        .ask(machine: "ben", Question(.accept(guest: "Ben", door: "cellar"), door: "cellar")),
         .ask(machine: "alice", Question(.revoke(.phone(machine: "bob")), door: "cellar")),
         .provision(machine: "bob", door: "door"), .provision(machine: "ben", door: "cellar"),
       ])
     let knows = scenario.machines.map { machine in ["door", "cellar"].filter(machine.mayKnow) }
     #expect(knows == [["door", "cellar"], ["door", "cellar"], ["door", "cellar"], ["cellar"], ["door", "cellar"]])
+  }
+
+  @Test("H1 L8: who is invited to two doors accepts each invitation, and a list is for the door at which it was made")
+  func papersOfTwoDoors() throws {
+    let scenario = try ScenarioParser.parse(
+      Self.two + """
+          - invite guest: {machine: alice, door: door, guest: Ben}
+          - invite guest: {machine: alice, door: cellar, guest: Ben}
+          - accept invitation: {machine: ben, guest: Ben, door: cellar}
+          - accept invitation: {machine: ben, guest: Ben, door: door}
+          - revoke: {machine: alice, door: cellar, guest: Ben}
+          - revoke: {machine: alice, door: door, guest: Ben}
+          - carry list: {machine: bob, door: cellar, guest: Ben}
+        """, file: "small.yaml")
+    let asked = scenario.chapters.flatMap(\.steps).map(\.action)
+    #expect(
+      asked[2...3] == [
+        .ask(machine: "ben", Question(.accept(guest: "Ben", door: "cellar"), door: "cellar")),
+        .ask(machine: "ben", Question(.accept(guest: "Ben", door: "door"), door: "door")),
+      ])
+    #expect(asked.dropFirst(2).allSatisfy { $0.summary.contains("'cellar'") || $0.summary.contains("'door'") })
   }
 
   @Test(
@@ -164,10 +192,39 @@ struct QuestionReaderTests {
       ("  - unlock: alice", "does not say at which `door` (valid: door, cellar)"),
       ("  - lock: {machine: alice, door: gate}", "machine 'gate' has no lock (valid: door, cellar)"),
       ("  - provision: ben", "does not say at which `door`"),
+      (
+        "  - wait for: {event: status.answered, machine: alice, fields: {door: dor}}",
+        "'door' is a machine with a lock, which 'dor' is not (valid: door, cellar)"
+      ),
+      (
+        "  - lock: {machine: alice, door: cellar}\npromises: [{recorded: {app: agent, event: turned.away, fields: {door: bob}}}]",
+        "'door' is a machine with a lock, which 'bob' is not"
+      ),
       ("  - provision: {machine: bob, door: cellar}", "or a list without 'cellar'"),
       (
         "  - invite guest: {machine: alice, door: door, guest: Ben}\n  - accept invitation: {machine: ben, guest: Ben, as: x}",
         "leave out 'as'"
+      ),
+      (
+        "  - invite guest: {machine: alice, door: door, guest: Ben}\n  - invite guest: {machine: alice, door: cellar, guest: Ben}"
+          + "\n  - accept invitation: {machine: ben, guest: Ben}",
+        "to which `door` (valid: door, cellar)"
+      ),
+      (
+        "  - invite guest: {machine: alice, door: door, guest: Ben}\n  - accept invitation: {machine: ben, guest: Ben, door: cellar}",
+        "no earlier step invites 'Ben' to 'cellar' (valid: door)"
+      ),
+      (
+        "  - invite guest: {machine: alice, door: door, guest: Ben}\n  - revoke: {machine: alice, guest: Ben, door: cellar}",
+        "no earlier step invites 'Ben' to 'cellar' (valid: door)"
+      ),
+      (
+        "  - revoke: {machine: alice, phone: bob, door: door}",
+        "the phone 'bob' has no key of 'door' that could be revoked (valid: alice)"
+      ),
+      (
+        "  - revoke: {machine: alice, phone: bob, door: cellar}\n  - carry list: {machine: ben, phone: bob, door: door}",
+        "revokes 'bob' at 'door', and a list is for one lock (valid: cellar)"
       ),
     ])
   func refusedDoor(_ steps: String, _ reason: String) throws {

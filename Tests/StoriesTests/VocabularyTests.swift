@@ -118,6 +118,10 @@ struct VocabularyTests {
     #expect(refusal("event: link.up, fields: {central: phone}") == nil)
     #expect(refusal("event: owner.left") == nil)
     #expect(refusal("event: tea.ready, process: kettle, fields: {cups: 2}") == nil)
+    // As among a machine's apps.
+    #expect(refusal("event: bolt.moved, process: lock") == nil)
+    let notLocks = try #require(refusal("event: status.answered, process: lock"))
+    #expect(notLocks.contains("latchkey-lock records no event 'status.answered'"), "\(notLocks)")
     let own = try #require(refusal("event: tea.ready"))
     #expect(own.contains("'process'"), "\(own)")
   }

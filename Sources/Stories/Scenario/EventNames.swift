@@ -46,6 +46,23 @@ enum EventNames {
     throw reader.error("the event '\(event)' has no field '\(field)'", at: field, choices: known.sorted())
   }
 
+  /// The program of the agent or the lock, for an author who names it as among a machine's apps.
+  static func program(_ process: String) -> String {
+    InstalledApp.own.first { $0.name == process }?.program ?? process
+  }
+
+  /// In a story with several locks, the agent's records name doors by their machines.
+  static func check(
+    doorIn fields: MappingReader, of event: String, process: String?, _ machines: [MachineDescription]
+  ) throws(ScenarioError) {
+    let (key, doors) = (JournalField.door.rawValue, machines.filter { $0.apps.contains(.lock) }.map(\.name))
+    let isAgents = Recorded.Agent(rawValue: event)?.fields.contains(.door) ?? false
+    guard doors.count > 1, isAgents, process ?? Recorded.agent == Recorded.agent,
+      let door = try fields.optionalText(key), !doors.contains(door)
+    else { return }
+    throw fields.error("'\(key)' is a machine with a lock, which '\(door)' is not", at: key, choices: doors)
+  }
+
   /// An event of the agent or of the lock comes from a machine that has it.
   static func check(
     places machines: [MachineDescription], of pattern: EventPattern, _ reader: MappingReader

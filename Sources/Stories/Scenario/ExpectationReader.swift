@@ -68,7 +68,10 @@ struct ExpectationReader {
     var expectation = Expectation(kind: .openedOnlyFor, app: nil, machines: [])
     for node in try outer.list(key) {
       guard let name = node.scalar?.string, phones.contains(name) else {
-        throw outer.error("'\(key)' lists machines with the agent, or nobody: []", at: key, choices: phones)
+        let what = node.scalar.map { ", and '\($0.string)' is none" } ?? ""
+        throw ScenarioError(
+          file: file, line: node.mark?.line ?? outer.lineNumber(of: key),
+          problem: "'\(key)' lists machines with the agent, or nobody: []\(what)", choices: phones)
       }
       expectation.machines.append(name)
     }
@@ -120,6 +123,7 @@ struct ExpectationReader {
           expectation.fields[key] = try fields.text(key)
           try EventNames.check(field: key, of: event, known: known, fields)
         }
+        try EventNames.check(doorIn: fields, of: event, process: app.process, machines)
       }
     default: break
     }

@@ -79,14 +79,17 @@ package struct Question: Sendable, Equatable {
     case .lock: "\(machine)'s owner says that the door\(name) is to lock"
     case .door: "\(machine)'s owner looks at the door\(name) on the phone"
     case .log: "\(machine)'s owner reads the \(door.map { "log of '\($0)'" } ?? "lock's log")"
-    case .room: "\(machine)'s owner measures the room"
+    case .room: "\(machine)'s owner measures the room\(door.map { " for '\($0)'" } ?? "")"
     case .invite(let terms):
       "\(machine)'s owner invites \(terms.guest)\(door.map { " to '\($0)'" } ?? "")\(terms.words)"
-    case .guests: "\(machine)'s owner looks whom they have invited"
-    case .accept(let guest, _): "\(machine)'s owner accepts the invitation for \(guest)"
-    case .revoke(.guest(let name)): "\(machine)'s owner revokes \(name)"
-    case .revoke(.phone(let phone)): "\(machine)'s owner revokes the phone \(phone)"
-    case .carry(let revoked): "\(machine)'s owner gets the list that revokes \(revoked.name), for the lock"
+    case .guests: "\(machine)'s owner looks whom they have invited\(door.map { " to '\($0)'" } ?? "")"
+    case .accept(let guest, _):
+      "\(machine)'s owner accepts the invitation for \(guest)\(door.map { " to '\($0)'" } ?? "")"
+    case .revoke(.guest(let guest)): "\(machine)'s owner revokes \(guest)\(door.map { " at '\($0)'" } ?? "")"
+    case .revoke(.phone(let phone)):
+      "\(machine)'s owner revokes the phone \(phone)\(door.map { " at '\($0)'" } ?? "")"
+    case .carry(let revoked):
+      "\(machine)'s owner gets the list that revokes \(revoked.name), for \(door.map { "'\($0)'" } ?? "the lock")"
     }
   }
 }

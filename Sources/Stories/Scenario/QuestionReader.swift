@@ -38,26 +38,53 @@ extension StepReader {
       return try step.ask(.guests, reader, machine)
     },
     Kind(name: "accept invitation") { (step) throws(ScenarioError) in
-      let (reader, machine) = try step.asker(["guest", "as"], names: false)
+      let (reader, machine) = try step.asker(["guest", "as"])
       let guest = try reader.text("guest")
       try step.check(invited: guest, reader)
-      return try step.ask(.accept(guest: guest, door: try step.doorName(reader, of: guest)), reader, machine)
+      let door = try step.doorOfInvitation(reader, for: guest)
+      let name = try step.doorName(reader, at: door)
+      return try step.ask(.accept(guest: guest, door: name), at: door, reader, machine)
     },
     Kind(name: "revoke") { (step) throws(ScenarioError) in
       let (reader, machine) = try step.asker(["guest", "phone"])
       let revoked = try step.revoked(reader)
-      if case .guest(let name) = revoked { try step.check(invited: name, reader) }
-      return try step.ask(.revoke(revoked), reader, machine)
+      let door = try step.door(reader)
+      switch revoked {
+      case .guest(let name):
+        try step.check(invited: name, reader)
+        let doors = step.made.doors(ofGuest: name)
+        guard doors.contains(door) else {
+          throw reader.error(
+            "no earlier step invites '\(name)' to '\(door ?? "the door")'", at: "door", choices: doors.compactMap { $0 }
+          )
+        }
+      case .phone(let name):
+        let holders = step.machines.filter { step.hasKey($0, of: door) }.map(\.name)
+        guard holders.contains(name) else {
+          throw reader.error(
+            "by then, the phone '\(name)' has no key of \(door.map { "'\($0)'" } ?? "the door") that could be revoked",
+            at: "phone", choices: holders)
+        }
+      }
+      return try step.ask(.revoke(revoked), at: door, reader, machine)
     },
     Kind(name: "carry list") { (step) throws(ScenarioError) in
       let (reader, machine) = try step.asker(["guest", "phone"])
       let revoked = try step.revoked(reader)
-      guard step.made.revoked.contains(revoked) else {
+      let door = try step.door(reader)
+      let doors = step.made.revoked.filter { $0.whom == revoked }.map(\.door)
+      guard !doors.isEmpty else {
         throw reader.error(
           "no earlier step revokes '\(revoked.name)'", at: reader.has("guest") ? "guest" : "phone",
-          choices: step.made.revoked.map(\.name).sorted())
+          choices: Set(step.made.revoked.map(\.whom.name)).sorted())
       }
-      return try step.ask(.carry(revoked), reader, machine)
+      guard doors.contains(door) else {
+        throw reader.error(
+          "no earlier step revokes '\(revoked.name)' at '\(door ?? "the door")', and a list is for one lock",
+          at: "door",
+          choices: doors.compactMap { $0 }.sorted())
+      }
+      return try step.ask(.carry(revoked), at: door, reader, machine)
     },
     Kind(name: "provision") { (step) throws(ScenarioError) in
       let (reader, name) = try step.machine(["door"])
@@ -95,28 +122,38 @@ extension StepReader {
     return doors.count > 1 ? name : nil
   }
 
+  /// Whether a machine's phone is enrolled or invited when this step comes.
+  private func hasKey(_ machine: MachineDescription, of door: String?) -> Bool {
+    guard machine.apps.contains(.agent) else { return false }
+    if machine.isEnrolled, door.map(machine.mayKnow) ?? true { return true }
+    return made.keys.contains { $0.machine == machine.name && ($0.door == nil || door == nil || $0.door == door) }
+  }
+
   private func check(invited guest: String, _ reader: MappingReader) throws(ScenarioError) {
-    guard made.invited[guest] == nil else { return }
+    guard made.doors(ofGuest: guest).isEmpty else { return }
     throw reader.error(
-      "no earlier step invites a guest '\(guest)'", at: "guest", choices: made.invited.keys.sorted())
+      "no earlier step invites a guest '\(guest)'", at: "guest", choices: Set(made.invited.map(\.guest)).sorted())
   }
 
   /// The machine whose person asks, which must have an agent.
-  private func asker(_ further: [String], names: Bool = true) throws(ScenarioError) -> (
-    reader: MappingReader, machine: String
-  ) {
-    let (reader, name) = try machine(["expect", "saying", "within"] + (names ? ["door"] : []) + further)
+  private func asker(_ further: [String]) throws(ScenarioError) -> (reader: MappingReader, machine: String) {
+    let (reader, name) = try machine(["expect", "saying", "within", "door"] + further)
     guard machines.first(where: { $0.name == name })?.apps.contains(.agent) == true else {
       throw outer.error("machine '\(name)' has no agent, whose door it would be", at: kind)
     }
     return (reader, name)
   }
 
-  private func ask(_ matter: Question.Matter, _ reader: MappingReader, _ machine: String) throws(ScenarioError)
-    -> Action
-  {
-    var question = Question(matter)
-    if case .accept = matter {} else { question.door = try door(reader) }
+  private func ask(
+    _ matter: Question.Matter, _ reader: MappingReader, _ machine: String
+  ) throws(ScenarioError) -> Action {
+    try ask(matter, at: try door(reader), reader, machine)
+  }
+
+  private func ask(
+    _ matter: Question.Matter, at door: String?, _ reader: MappingReader, _ machine: String
+  ) throws(ScenarioError) -> Action {
+    var question = Question(matter, door: door)
     if reader.has("expect") { question.expects = try reader.choice("expect", Question.Outcome.self) }
     if reader.has("within") { question.limit = try reader.duration("within") }
     if let node = reader.node("saying") {
@@ -167,14 +204,34 @@ extension StepReader {
     return text
   }
 
+  /// The door of an invitation, if the story has several. The step names it only if the guest was invited to more than one.
+  private func doorOfInvitation(_ reader: MappingReader, for guest: String) throws(ScenarioError) -> String? {
+    let invited = made.doors(ofGuest: guest)
+    guard doors.count > 1, !reader.has("door") else {
+      let named = doors.count > 1 || reader.has("door") ? try door(reader) : nil
+      guard invited.contains(named) else {
+        throw reader.error(
+          "no earlier step invites '\(guest)' to '\(named ?? "the door")'", at: "door",
+          choices: invited.compactMap { $0 })
+      }
+      return named
+    }
+    guard let only = invited.first, invited.count == 1 else {
+      throw reader.error(
+        "'\(guest)' was invited to several doors, and step '\(kind)' does not say to which `door`",
+        choices: invited.compactMap { $0 })
+    }
+    return only
+  }
+
   /// What the door is called on a guest's phone.
-  private func doorName(_ reader: MappingReader, of guest: String) throws(ScenarioError) -> String {
+  private func doorName(_ reader: MappingReader, at door: String?) throws(ScenarioError) -> String {
     // The records of the guest's phone name the door, and promises must know which it is.
     if doors.count > 1, reader.has("as") {
       throw reader.error(
         "in a story with several locks, a door is called by its machine's name; leave out 'as'", at: "as")
     }
-    if let door = made.invited[guest] ?? nil { return door }
+    if let door { return door }
     guard let name = try reader.optionalText("as") else { return "home" }
     guard DoorKeys.isName(name), name != DoorKeys.ownName else {
       throw reader.error(
@@ -199,18 +256,38 @@ extension StepReader {
   }
 }
 
-/// What earlier steps have made, for later ones to refer to.
+/// What earlier steps have made, for later ones to refer to. The door is `nil` if the story has one only.
 struct StoryPapers: Sendable {
-  /// Guests, with the door if the story has several.
-  var invited: [String: String?] = [:]
-  var revoked: Set<Question.Revoked> = []
+  /// In the order of the story.
+  var invited: [InvitedGuest] = []
+  var revoked: Set<RevokedThere> = []
+  /// Phones that got a key of a door.
+  var keys: [(machine: String, door: String?)] = []
+
+  func doors(ofGuest name: String) -> [String?] { invited.filter { $0.guest == name }.map(\.door) }
 
   mutating func take(_ action: Action) {
-    guard case .ask(_, let question) = action, question.expects == .done else { return }
+    if case .provision(let machine, let door) = action { keys.append((machine, door)) }
+    guard case .ask(let machine, let question) = action, question.expects == .done else { return }
     switch question.matter {
-    case .invite(let terms): invited[terms.guest] = .some(question.door)
-    case .revoke(let whom): revoked.insert(whom)
+    case .accept: keys.append((machine, question.door))
+    case .invite(let terms):
+      let guest = InvitedGuest(guest: terms.guest, door: question.door)
+      if !invited.contains(guest) { invited.append(guest) }
+    case .revoke(let whom): revoked.insert(RevokedThere(whom: whom, door: question.door))
     default: break
     }
   }
+}
+
+/// Whom an invitation is for, and to which door.
+struct InvitedGuest: Sendable, Hashable {
+  var guest: String
+  var door: String?
+}
+
+/// Whom a list revokes, and at which door: it is signed for one lock.
+struct RevokedThere: Sendable, Hashable {
+  var whom: Question.Revoked
+  var door: String?
 }

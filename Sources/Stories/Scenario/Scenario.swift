@@ -205,7 +205,7 @@ extension Action {
     case .unlock(let machine, let door):
       "the owner says on \(machine) that the door\(door.map { " '\($0)'" } ?? "") is to open"
     case .ask(let machine, let question): question.summary(on: machine)
-    case .provision(let machine, _): "the phone \(machine) and the lock are given each other's keys"
+    case .provision(let machine, let door): "the phone \(machine) and the lock at \(door) are given each other's keys"
     case .killApp(let machine, let app): "SIGKILL for the \(app) on \(machine)"
     case .hangApp(let machine, let app): "the \(app) on \(machine) hangs (SIGSTOP)"
     case .continueApp(let machine, let app): "the \(app) on \(machine) goes on (SIGCONT)"

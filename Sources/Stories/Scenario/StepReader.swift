@@ -209,7 +209,7 @@ struct StepReader {
     var pattern = EventPattern(named: try reader.text("event"))
     pattern.machine = try reader.optionalText("machine")
     if let name = pattern.machine { try check(machine: name, reader.lineNumber(of: "machine")) }
-    pattern.process = try reader.optionalText("process")
+    pattern.process = try reader.optionalText("process").map(EventNames.program)
     let known = try EventNames.check(
       pattern.event, of: pattern.process, apps: Set(machines.flatMap(\.apps).filter(\.isDescribed).map(\.name)), reader)
     if let node = reader.node("fields") {
@@ -218,6 +218,7 @@ struct StepReader {
         pattern.fields[key] = try fields.text(key)
         try EventNames.check(field: key, of: pattern.event, known: known, fields)
       }
+      try EventNames.check(doorIn: fields, of: pattern.event, process: pattern.process, machines)
     }
     try EventNames.check(places: machines, of: pattern, reader)
     return .wait(pattern, limit: reader.has("within") ? try reader.duration("within") : .seconds(60))
