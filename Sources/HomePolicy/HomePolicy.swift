@@ -114,7 +114,8 @@ package struct HomePolicy: Sendable {
     case .started(let isLinked): start(isLinked: isLinked, at: time)
     case .linkUp: linkUp(at: time)
     case .linkDown: linkDown(at: time)
-    case .linkToOther: linkDown(at: time, isOther: true)
+    case .linkToUnknown: linkDown(at: time, to: .unknown)
+    case .linkToOther: linkDown(at: time, to: .other)
     case .offerReceived: offerReceived(at: time)
     case .offerRepeated:
       if rewriting?.offerRepeated(at: time.instant, configuration) == true {

@@ -63,15 +63,27 @@ extension HomePolicy {
     store()
   }
 
-  /// - Parameter isOther: what the link led to is not the lock. The lock may be what is tested next, so whoever asked for something
-  ///   waits for it.
-  mutating func linkDown(at time: HomeTime, isOther: Bool = false) {
+  /// What a link led to, as far as this phone knows when the link ends.
+  enum LinkTarget {
+    case lock
+    case unknown
+    /// The lock may be what is tested next, so whoever asked for something waits for it.
+    case other
+  }
+
+  mutating func linkDown(at time: HomeTime, to target: LinkTarget = .lock) {
     guard state.isLinked else { return }
     if isLooking { endLooking(at: time) }
     state.isLinked = false
     state.lastHeard = time
-    // What this phone ended by itself was not lost.
-    state.linkLost = isLinkOver ? nil : time
+    if target == .lock {
+      // What this phone ended by itself was not lost.
+      state.linkLost = isLinkOver ? nil : time
+    } else {
+      // Any device can look like the lock, be heard from afar, and go: that is no absence from the lock, and no way to it.
+      state.approach = nil
+      endBeginning()
+    }
     noteLinkEnd(at: time)
     commandIsLost()
     offeredAt = nil
@@ -85,7 +97,7 @@ extension HomePolicy {
     isLockedOut = false
     perhapsComingSince = nil
     stopAsking()
-    if !isOther {
+    if target != .other {
       concludeWord(.linkLost)
       concludeErrand(.linkLost)
     } else if isWordAwaited || errand != nil {

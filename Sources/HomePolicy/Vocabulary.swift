@@ -91,6 +91,8 @@ package enum HomeEvent: Sendable, Hashable {
   /// The link has come up.
   case linkUp
   case linkDown
+  /// The link is lost before what it led to had proven to be the lock.
+  case linkToUnknown
   /// The link is left: what it led to is not the lock.
   case linkToOther
   /// The lock made an offer, so a command can be written.

@@ -178,6 +178,8 @@ final class AgentApp: @unchecked Sendable {
       if isLinked { happens(.linkUp) }
     } else {
       hasStarted = true
+      // A link that the process before had was a test.
+      if knownLock == nil { happens(.linkToUnknown) }
       happens(.started(isLinked: isLinked))
       if !words.isEmpty { happens(.unlockAsked) }
       MainActor.assumeIsolated { desk.radioIsReady() }
@@ -206,8 +208,8 @@ final class AgentApp: @unchecked Sendable {
     reports.turnedAway()
   }
 
-  /// - Parameter isOther: it led to a device that is not the lock.
-  func linkDown(isOther: Bool = false) {
+  /// - Parameter event: that the link to the lock is lost, or one to what has not proven to be the lock, or to what is not.
+  func linkDown(_ event: HomeEvent = .linkDown) {
     reports.linkDown()
     offer = nil
     refusedOffer = nil
@@ -221,7 +223,7 @@ final class AgentApp: @unchecked Sendable {
     latestConversation = nil
     MainActor.assumeIsolated { desk.linkDown() }
     if !hasStarted, !words.isEmpty { answerWord(.notLinked) }
-    happens(isOther ? .linkToOther : .linkDown)
+    happens(event)
   }
 
   func offerReceived(_ value: [UInt8]) {

@@ -114,7 +114,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     logger.record(Recorded.Agent.stateUpdated, [.state: "\(central.state)"])
     guard central.state == .poweredOn else {
       // There are no events for links that end with the radio, and some of these states invalidate the peripheral.
-      app.linkDown()
+      app.linkDown(search.isSearching ? .linkToUnknown : .linkDown)
       isStale = true
       (isAskingAnew, hasEndedLink) = (false, false)
       return
@@ -185,7 +185,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       logger.record(
         Recorded.Agent.didDisconnect,
         [.peripheral: peripheral.identifier.uuidString, .error: error.map { "\($0)" } ?? ""])
-      if !hasEndedLink { app.linkDown() }
+      if !hasEndedLink { app.linkDown(search.isSearching ? .linkToUnknown : .linkDown) }
     }
     if search.isSearching { return perform(search.lost(peripheral.identifier, at: time.now)) }
     // The lock may have turned this phone away.

@@ -1,5 +1,6 @@
 import CoreBluetooth
 import Foundation
+import HomePolicy
 import JournalEvents
 import Logging
 
@@ -44,8 +45,8 @@ extension AgentCentral {
       case .endTest(let identifier):
         guard peripheral?.identifier == identifier else { continue }
         logger.record(Recorded.Agent.otherLock, [.peripheral: identifier.uuidString], level: .warning)
-        leave(isOther: true)
-      case .leaveTest(let identifier): if peripheral?.identifier == identifier { leave() }
+        leave(.linkToOther)
+      case .leaveTest(let identifier): if peripheral?.identifier == identifier { leave(.linkToUnknown) }
       }
     }
     // The search does not return to a device that it has forgotten.
@@ -54,10 +55,10 @@ extension AgentCentral {
     }
   }
 
-  private func leave(isOther: Bool = false) {
+  private func leave(_ event: HomeEvent) {
     peripheral = nil
     forgetCharacteristics()
-    app.linkDown(isOther: isOther)
+    app.linkDown(event)
   }
 
   func endSearch(with lock: CBPeripheral) {

@@ -44,6 +44,41 @@ import TimeTypes
     #expect(phone.questions == [.noApproach])
   }
 
+  @Test(
+    "L7, A1: a device that has not proven to be the lock begins no approach, and its loss is no absence",
+    arguments: [HomeEvent.linkToOther, .linkToUnknown])
+  func strangers(_ end: HomeEvent) {
+    // A phone that has not met its lock yet was at another one.
+    var new = Phone()
+    new.happens(.started(isLinked: false))
+    new.happens(.linkUp)
+    new.happens(end)
+    new.pass(3600)
+    new.walkHome()
+    #expect(new.unlocks.isEmpty)
+
+    // Somebody with such a device is heard from the street, and the phone then lies beside its own door.
+    var phone = Phone()
+    phone.settle()
+    phone.happens(.linkDown)
+    phone.pass(60)
+    phone.happens(.linkUp)
+    phone.signal(-93, for: 3)
+    phone.happens(end)
+    phone.pass(1)
+    phone.happens(.linkUp)
+    phone.happens(.offerReceived)
+    phone.signal(-55, for: 20)
+    #expect(phone.unlocks.isEmpty)
+    // When its owner has gone and come back, it opens.
+    phone.happens(.linkDown)
+    phone.pass(3600)
+    phone.happens(.linkUp)
+    phone.happens(end)
+    phone.walkHome()
+    #expect(phone.writes.last?.command == .unlock(.approach))
+  }
+
   @Test("L7, A1: a link that flaps beside the door opens nothing and does not ask again and again") func flapping() {
     var phone = Phone()
     phone.settle()
