@@ -90,8 +90,9 @@ final class DesktopNotifications: Sendable {
       switch result {
       case .success(let values):
         guard case .uint32(let number)? = values.first else { return nil }
-        // It may have gone while the service was asked, and another latchkeyd may have given its number to another one.
-        if state.wanted[alert.identifier] != alert { isUnwanted = number } else { state.shown[alert.identifier] = number }
+        // It may have gone while the service was asked, and another latchkeyd may have given its number to another.
+        let isWanted = state.wanted[alert.identifier] == alert
+        if isWanted { state.shown[alert.identifier] = number } else { isUnwanted = number }
         state.hasComplained = false
         return nil
       case .failure(let error):
