@@ -9,7 +9,8 @@ import TimeTypes
 /// A peer that lost its side of a bond just when it was made, for example because its bluetoothd was killed.
 @Suite("Half-made bonds") struct HalfBondTests {
   /// An app has requested a peripheral. The link came up, and the two have just bonded.
-  private func justBonded() -> Desk {
+  /// - Parameter speechMilliseconds: when after the bond the peer said something.
+  private func justBonded(speechMilliseconds: Int? = nil) -> Desk {
     var desk = Desk()
     desk.appear(bonded: false)
     desk.open()
@@ -17,6 +18,10 @@ import TimeTypes
     desk.connect()
     desk.linkUp()
     desk.change(["Paired": .bool(true), "Bonded": .bool(true), "UUIDs": .strings([Desk.service.description])])
+    if let speechMilliseconds {
+      desk.pass(.milliseconds(speechMilliseconds))
+      desk.value([1])
+    }
     desk.linkDown()
     desk.forget()
     return desk
@@ -128,16 +133,7 @@ import TimeTypes
     "A8: a peer that said something a second after the bond has it, and three short links at the edge of the range don't change that",
     arguments: [(500, true), (1000, false), (3000, false)])
   func spoke(_ milliseconds: Int, _ isRemoved: Bool) {
-    var desk = Desk()
-    desk.appear(bonded: false)
-    desk.open()
-    desk.createCentral()
-    desk.connect()
-    desk.linkUp()
-    desk.change(["Paired": .bool(true), "Bonded": .bool(true), "UUIDs": .strings([Desk.service.description])])
-    desk.pass(.milliseconds(milliseconds))
-    desk.value([1])
-    desk.linkDown()
+    var desk = justBonded(speechMilliseconds: milliseconds)
     for _ in 0..<12 { barrenLink(&desk) }
     #expect(removals(desk) == (isRemoved ? 1 : 0))
   }
