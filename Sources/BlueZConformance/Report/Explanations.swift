@@ -94,6 +94,10 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
     Explanation(
       in: "each adapter serves and advertises by itself", steps: ["the first is switched off"],
       moved: ["adapter.Set(org.bluez.Adapter1, Powered, false): ok"], heading: chance, isChance: true),
+    namesAreRead(in: "each adapter serves and advertises by itself", step: "the phone connects"),
+    namesAreRead(in: "the lock's application dies while connected", step: "the phone pairs and subscribes"),
+    namesAreRead(in: "the lock's application dies while away", step: "the phone pairs and subscribes"),
+    namesAreRead(in: "fixed handles, the application dies while away", step: "the phone pairs and subscribes"),
     // Which of two advertisers is heard first, and which of two devices loses its signal strength first.
     Explanation(
       in: "each adapter serves and advertises by itself", steps: ["the phone finds it"],
@@ -135,6 +139,13 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
       simulator: ["+ lock Device1 Alias=", "lock Alias = first", "lock Name = first"],
       bluetoothd: ["+ lock Device1 Alias=first", "+ lock Device1 Name=first"], heading: chance, isChance: true),
   ]
+
+  /// A client calls when it sees that services are resolved, and bluetoothd reads the device's names at that time.
+  private static func namesAreRead(in caseName: String, step: String) -> Explanation {
+    Explanation(
+      in: caseName, steps: [step], moved: ["> lock/door/offer.", "lock Alias = ", "lock Name = ", "lock Modalias = "],
+      heading: chance, isChance: true)
+  }
 
   /// A phone may connect to a lock whose bluetoothd is just ending, and lose it again.
   private static func linkToTheEnd(in caseName: String) -> Explanation {
