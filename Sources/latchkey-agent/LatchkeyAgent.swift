@@ -2,10 +2,11 @@ import ArgumentParser
 import HomePolicy
 import LatchkeyVersion
 
+/// Starts the agent, with arguments or without.
 @main enum Main {
   static func main() {
-    // As the package's unit starts it. A dead agent's start is on the way to the door, and of all that comes before its first
-    // message, half would be the definitions of arguments that nobody gives.
+    // As the package's unit starts it. A dead agent's start is on the way to the door, and the definitions of arguments that
+    // nobody gives would be much of what comes before its first message (half of it in a debug build).
     guard CommandLine.argc == 1 else { return LatchkeyAgent.main() }
     do { try AgentProgram().run() } catch { LatchkeyAgent.exit(withError: error) }
   }

@@ -104,7 +104,8 @@ enum DoorPromises {
     }
   }
 
-  /// Within this time of bluetoothd's end, a link is ended on which a subscription was not renewed.
+  /// Within this time of bluetoothd's end, the subscriptions that it had are renewed or their links ended, with time to spare: latchkeyd
+  /// waits 15 s for them.
   private static let renewalNanoseconds: Int64 = 60_000_000_000
 
   /// `nil` if the bolt was locked when this arrival began, or was locked during it, so that there was a door to open.
