@@ -119,6 +119,38 @@ import TimeTypes
     }
   }
 
+  @Test("L4: a command that comes once more after its phone has subscribed anew gets its answer, and is no wrong one")
+  func afterAnotherSubscription() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    var session = try bench.session(Bench.alice, key: bench.keys[0])
+    let bytes = try session.seal(LockCommand(.unlock, operation: 1), using: &bench.cryptography)
+    bench.happens(.commandWritten(Bench.alice, bytes))
+    bench.finishTurn()
+    let answers = try #require(bench.answers[1])
+    #expect(answers.count == 1)
+    let notes = bench.notes.count
+    bench.happens(.linkDown(Bench.alice))
+    bench.happens(.linkUp(Bench.alice))
+    // The phone before last gets its answer just as the last one does.
+    bench.happens(.linkUp(Bench.bob))
+    bench.happens(.commandWritten(Bench.alice, bytes))
+    #expect(bench.responses.last == true)
+    #expect(bench.answers[1] == answers + answers, "the same answer")
+    #expect(bench.turns.count == 1)
+    #expect(!bench.notes.dropFirst(notes).contains { if case .commandRefused = $0 { true } else { false } })
+    // The present offer is sent again all the same, for the phone has not answered it.
+    let sent = bench.notified.count
+    bench.pass(1)
+    #expect(bench.notified.count > sent)
+    // From another, and after a minute, it is what it always was.
+    bench.happens(.commandWritten(Bench.bob, bytes))
+    #expect(bench.responses.last == false)
+    bench.pass(61)
+    bench.happens(.commandWritten(Bench.alice, bytes))
+    #expect(bench.responses.last == false)
+  }
+
   @Test("L2, L4: on an air that loses, doubles, cuts and reorders, a command opens once, and a captured one never")
   func anyAir() throws {
     var opened = 0

@@ -89,6 +89,7 @@ extension LockFirmware {
   mutating func linkDown(_ central: CentralIdentifier) {
     guard let index = links.firstIndex(where: { $0.central == central }) else { return }
     let link = links.remove(at: index)
+    if let received = link.received { keep(received, of: central) }
     guard let phone = link.phone ?? link.presumedPhone else { return }
     depart(phone, isNoticed: link.isSubscribed)
   }
@@ -120,8 +121,9 @@ extension LockFirmware {
   mutating func commandWritten(_ central: CentralIdentifier, _ bytes: [UInt8]) {
     guard failures.blockedUntil(central, at: now) == nil else { return refuse(central, .waiting) }
     guard let index = links.firstIndex(where: { $0.central == central }) else { return refuse(central, .noOffer) }
-    links[index].resending.end()
     let digest = Cryptography.hash(bytes)
+    if let late = lateCommand(central, digest) { return receivedAgain(late, central) }
+    links[index].resending.end()
     if let received = links[index].received, received.digest == digest { return receivedAgain(received, central) }
     guard let current = links[index].offered else { return refuse(central, .noOffer) }
     guard now - links[index].offeredAt <= configuration.offerLifetimeMilliseconds else {

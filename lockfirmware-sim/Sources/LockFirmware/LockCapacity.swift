@@ -22,6 +22,8 @@ package struct LockCapacity: Equatable, Sendable {
   package var listEntries: Int
   /// Operations remembered.
   package var operations: Int
+  /// Commands of links that are over, which their phones may write again. The oldest makes room.
+  package var lateCommands: Int
   /// Centrals whose failures are remembered.
   package var centralsWithFailures: Int
   /// Names, or records, in one reply.
@@ -36,13 +38,13 @@ package struct LockCapacity: Equatable, Sendable {
     links: 256, strangersLinks: 16, guestsLinks: 128, countedGrants: AccessState.useLimit,
     guests: AccessState.guestLimit, owners: AccessState.ownerLimit, phones: LockLimit.phones,
     lists: AccessState.listLimit, listEntries: AccessState.listLimit * RevocationList.maximumCount,
-    operations: LockLimit.operations, centralsWithFailures: 32, replyEntries: KeyName.maximumCount,
+    operations: LockLimit.operations, lateCommands: 128, centralsWithFailures: 32, replyEntries: KeyName.maximumCount,
     requestByteCount: Fragments.maximumMessageByteCount, begunByteCount: 1 << 18)
 
   /// On a board with an arena of 32 KiB.
   package static let board = LockCapacity(
     links: 8, strangersLinks: 5, guestsLinks: 4, countedGrants: 32, guests: 12, owners: 4, phones: 8, lists: 4,
-    listEntries: 32, operations: 16, centralsWithFailures: 8, replyEntries: 8, requestByteCount: 768,
+    listEntries: 32, operations: 16, lateCommands: 1, centralsWithFailures: 8, replyEntries: 8, requestByteCount: 768,
     begunByteCount: 1536)
 
   /// Guests' centrals that are no strangers. Those of guests who were refused have places beside them.

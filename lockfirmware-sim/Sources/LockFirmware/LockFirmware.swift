@@ -26,6 +26,8 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   /// The door has moved since this start, so it has a sensor.
   var hasDoorMoved = false
   var links: [Link<Cryptography>] = []
+  /// Accepted on links that are over.
+  var lateCommands: [LateCommand] = []
   var failures: FailureBudget
   var operations: OperationMemory
   /// Records on their way to the log, oldest first.

@@ -40,6 +40,14 @@ struct ReceivedCommand: Sendable {
   var answer: [UInt8]?
 }
 
+/// The latest accepted command of a link that has ended. The phone's system may be started anew between the command and its
+/// answer. It then subscribes again, which begins a new link here, and writes the same bytes again.
+struct LateCommand: Sendable {
+  let central: CentralIdentifier
+  let received: ReceivedCommand
+  let until: Int64
+}
+
 extension LockFirmware {
   /// Makes new offers when they are due: to phones that haven't answered yet or had to wait. Sends others again.
   mutating func refreshOffers() {
@@ -145,5 +153,19 @@ extension LockFirmware {
   mutating func receivedAgain(_ received: ReceivedCommand, _ central: CentralIdentifier) {
     effects.append(.respond(central, isAccepted: true))
     if let answer = received.answer { effects.append(.sendAnswer(central, answer)) }
+  }
+
+  /// A link ends. Its offer could have been used for as long as this, so its command may come for as long.
+  mutating func keep(_ received: ReceivedCommand, of central: CentralIdentifier) {
+    let now = now
+    lateCommands.removeAll { $0.central == central || $0.until <= now }
+    if lateCommands.count >= configuration.capacity.lateCommands { lateCommands.removeFirst() }
+    lateCommands.append(
+      LateCommand(central: central, received: received, until: now + configuration.offerLifetimeMilliseconds))
+  }
+
+  /// What was accepted on this central's link before the present one, if it consisted of the same bytes.
+  func lateCommand(_ central: CentralIdentifier, _ digest: [UInt8]) -> ReceivedCommand? {
+    lateCommands.first { $0.central == central && $0.received.digest == digest && $0.until > now }?.received
   }
 }
