@@ -11,6 +11,7 @@
 # make test-air  tests only the radio link between virtual machines; seconds.
 # make test-warp five days away on a real kernel's clock, in one virtual machine; minutes.
 # make test-vm  the scenarios on two virtual machines with real BlueZ, with the packages installed; an hour or two.
+# make test-vm-apps  two stories of apps alone there: the rules of the background on the air, and an L2CAP channel; half an hour.
 # make test-pairing  `latchkey pair` on two virtual machines, with a question to both users; minutes, after `make deb`.
 # make test-doctor  `latchkey doctor` on two virtual machines: the faults that are made are named, and mended by its commands.
 # make test-power-cut  cuts a machine's power 30 times, right after answers; half an hour.
@@ -46,7 +47,7 @@ TEST_LIMIT_SECONDS ?= 1800
 TEST_WIDTH ?= 6
 
 .PHONY: demo test soak explore fuzz test-systemd vm test-air test-vm test-warp bench bench-check deb test-deb lint clean
-.PHONY: firmware docs test-outside bench-vm test-bluez test-doctor test-pairing test-power-cut test-disk-cut dependencies test-dependencies package-dependencies
+.PHONY: firmware docs test-outside bench-vm test-vm-apps test-bluez test-doctor test-pairing test-power-cut test-disk-cut dependencies test-dependencies package-dependencies
 
 demo: dependencies
 	$(SWIFT) build -c release --product latchkeyd
@@ -103,6 +104,13 @@ test-warp: dependencies test-air vm
 	compgen -G '.build/packages/latchkeyd_*.deb' >/dev/null || $(MAKE) deb
 	$(SWIFT) build --product latchkey
 	scripts/vm/test-warp $(WARP_ARGUMENTS)
+
+test-vm-apps: dependencies vm deb
+	$(SWIFT) build --product latchkey
+	$(SWIFT) build --product trial-app
+	$(SWIFT) build --product picture-sender
+	$(SWIFT) build --product picture-receiver
+	scripts/vm/test-machines scripts/vm/stories/background.yaml Examples/PictureSender/story.yaml
 
 test-vm: dependencies vm deb
 	$(SWIFT) build --product latchkey

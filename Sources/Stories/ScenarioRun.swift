@@ -162,6 +162,7 @@ package final class ScenarioRun {
     case .machines(let description, let tools):
       return try RemoteWorld(
         scenario.machines, radio: scenario.radio, on: description, tools: tools, run: folder, pace: options.pace,
+        recordsAir: scenario.concernsAir,
         progress: { [observe = options.observe] in observe(.remark($0)) })
     }
   }
@@ -176,6 +177,10 @@ package final class ScenarioRun {
     do {
       try compareAbilities()
       try world.boot()
+      // A phone is set up before it meets its lock. Where there is no lock, nobody waits for anybody.
+      if !scenario.machines.contains(where: { $0.apps.contains(.lock) }) {
+        try world.meet(Set(scenario.machines.map(\.name)))
+      }
       for chapter in scenario.chapters { try tell(chapter) }
     } catch {
       problem = "\((error as? Stopped)?.reason ?? String(describing: error))"

@@ -49,6 +49,45 @@ struct AppPromiseTests {
   func whileSuspended(_ promise: String) async throws { try await breaks(promise, steps: Self.suspended) }
 
   @Test(
+    "B3: for how much of the time a machine scans is seen broken by an app that scans in the background, or in the foreground",
+    arguments: [
+      ("percent at least: 20", false), ("percent at most: 5", false), ("percent at most: 90", true),
+    ])
+  func share(_ limit: String, isOpen: Bool) async throws {
+    try await breaks(
+      "scanned: {machine: phone, \(limit)}", app: AppStory.collector.with(["central:main", "scan=181A"]),
+      steps: isOpen ? "      - open app: {machine: phone, app: collector}\n      - pass: 1h\n" : Self.scanning)
+  }
+
+  @Test("B3: a scan in the background takes an eighth of the time")
+  func eighth() async throws {
+    let told = try await AppStory(
+      app: AppStory.collector.with(["central:main", "scan=181A"]), other: AppStory.band,
+      chapters: """
+          - name: left
+            steps:
+        \(AppStory.left("collector", until: "state"))
+          - name: in the background
+            steps:
+              - pass: 1h
+            promises:
+              - scanned: {machine: phone, percent at least: 12, percent at most: 14}
+        """
+    ).tell()
+    #expect(told.report.kept, "\(told.output)")
+  }
+
+  private static let scanning =
+    AppStory.left("collector", until: "state")
+      + """
+
+        - name: in the background
+          steps:
+            - pass: 1h
+
+      """
+
+  @Test(
     "S9, S13: promises about a dead app are seen broken",
     arguments: [
       "not relaunched: {app: collector}", "relaunched: {app: collector, exactly: 2}",

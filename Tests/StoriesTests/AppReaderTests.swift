@@ -196,6 +196,9 @@ struct AppReaderTests {
       ("woken: {app: collector, at least: 3, at most: 2}", "is more than its 'at most'"),
       ("not woken: {app: collector, at least: 3}", "unknown key 'at least'"),
       ("recorded: {app: collector}", "has no 'event'"),
+      ("scanned: {machine: phone, percent at most: 101}", "a whole number from 0 to 100"),
+      ("scanned: {machine: phone, percent at least: 9, percent at most: 2}", "is more than its 'percent at most'"),
+      ("not scanned: {machine: phone, percent at most: 1}", "unknown key 'percent at most'"),
       ("on the air: {machine: wrist}", "unknown machine 'wrist' (valid: phone)"),
       ("on the air: {machine: phone, lists: [heart]}", "lists service UUIDs"),
       (

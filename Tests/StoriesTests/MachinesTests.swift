@@ -12,6 +12,32 @@ import TimeTypes
 @testable import Stories
 @testable import Worlds
 
+@Suite("Programs that are brought to virtual machines") struct ShippedProgramTests {
+  @Test("H1: the libraries of a program are those that ldd finds; a machine has those that its cache lists")
+  func libraries() {
+    let printed = """
+      \tlinux-vdso.so.1 (0x00007ffc4cdfe000)
+      \tlibswiftCore.so => /opt/swift/usr/lib/swift/linux/libswiftCore.so (0x00007f0a)
+      \tlibm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x00007f0b)
+      \tlibgone.so => not found
+      \t/lib64/ld-linux-x86-64.so.2 (0x00007f0c)
+      """
+    #expect(
+      ShippedProgram.libraries(in: printed) == [
+        "libswiftCore.so": "/opt/swift/usr/lib/swift/linux/libswiftCore.so",
+        "libm.so.6": "/lib/x86_64-linux-gnu/libm.so.6",
+      ])
+    #expect(ShippedProgram.libraries(in: "\tnot a dynamic executable\n").isEmpty)
+    let known = ShippedProgram.known(
+      in: """
+        412 libs found in cache `/etc/ld.so.cache'
+        \tlibm.so.6 (libc6,x86-64, OS ABI: Linux 3.2.0) => /lib/x86_64-linux-gnu/libm.so.6
+        libswiftCore.so
+        """)
+    #expect(known.isSuperset(of: ["libm.so.6", "libswiftCore.so"]) && !known.contains("libgone.so"))
+  }
+}
+
 @Suite("Files of machines, paces and clocks")
 struct MachinesDescriptionTests {
   @Test("H1: a file of machines is read whole")
@@ -61,7 +87,7 @@ struct MachinesDescriptionTests {
       return error?.description ?? ""
     }
     let door = stageMachine("door", [.lock])
-    #expect(refusal([stageMachine("phone", [.agent])]).contains("has one with the lock, and this one has 0"))
+    #expect(refusal([stageMachine("phone", [.agent])]).contains("or none and no agent, and this one has 0"))
     #expect(refusal([door, stageMachine("back", [.lock])]).contains("this one has 2"))
     #expect(refusal([stageMachine("both", [.lock, .agent])]).contains("'both' has the lock and the agent"))
     let nine = (1...8).map { stageMachine("phone-\($0)", [.agent]) }
@@ -70,7 +96,12 @@ struct MachinesDescriptionTests {
       InstalledApp(
         name: "burglar", bundleIdentifier: "org.example.burglar", executable: executable, propertyList: Data())
     }
-    #expect(refusal([door, stageMachine("street", [app("/home/me/burglar")])]).contains("name it without a path"))
+    #expect(
+      refusal([door, stageMachine("street", [app("/home/me/burglar")])]).contains("is not a file that can be run"))
+    #expect(refusal([stageMachine("street", [app("/usr")])]).contains("'burglar', /usr, is not a file that can be run"))
+    // Apps alone, of which one was built on this machine.
+    let alone = [stageMachine("street", [app("/bin/sh")]), stageMachine("yard", [app("latchkey")])]
+    #expect(try StageMachines(alone, on: .virtual()).pairs.count == 2)
     #expect(try StageMachines([door, stageMachine("street", [app("latchkey")])], on: .virtual()).pairs.count == 2)
     let real = MachinesDescription(
       kinds: [.lock: .ssh(RemoteSettings(host: "a")), .phone: .ssh(RemoteSettings(host: "b"))])

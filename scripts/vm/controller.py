@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+import advertised
 from bumble import controller as bumble
 from bumble import core, hci
 
@@ -58,6 +59,8 @@ class Advertiser(bumble.LegacyAdvertiser):
 
     controller: Controller
     began: float = 0.0
+    #: What was last told to be on the air; None for nothing.
+    told: dict[str, str] | None = None
 
     @property
     def interval(self) -> float:
@@ -73,10 +76,26 @@ class Advertiser(bumble.LegacyAdvertiser):
         )
 
     def start(self) -> None:
-        self.stop()
+        # The interval counts anew.
+        super().stop()
         self.enabled = True
         self.began = time.monotonic()
+        self.changed()
         self.resume()
+
+    def changed(self) -> None:
+        """Tells what others can receive, if that is not what was told before."""
+        content = None
+        if self.enabled:
+            content = {"interval": f"{self.interval * 1000:g}"}
+            content |= advertised.content(self.advertising_data + self.scan_response_data)
+        if content != self.told:
+            self.told = content
+            self.controller.tell("advertising.changed", set="0", on=content is not None, **(content or {}))
+
+    def stop(self) -> None:
+        super().stop()
+        self.changed()
 
     def resume(self) -> None:
         """Schedules the next advertisement, if anything can hear it."""
@@ -113,6 +132,8 @@ class Controller(bumble.Controller):
         self.reported: set[tuple[bytes, bytes, bytes]] = set()
         #: Whether the machine has the controller plugged in.
         self.attached = False
+        #: Whether it was last told to listen to everybody.
+        self.told_scanning = False
         super().__init__(name, link=air, public_address=hci.Address(address, hci.Address.PUBLIC_DEVICE_ADDRESS))
         self.le_legacy_advertiser = Advertiser(self)
 
@@ -128,6 +149,10 @@ class Controller(bumble.Controller):
         self.wipe()
         self.hci_sink = host
         self.attached = host is not None
+        if self.attached:
+            # From here on all changes are told.
+            self.tell("advertising.changed", set="0", on=False)
+            self.tell("scanning.changed", on=False)
 
     def wipe(self) -> None:
         self.advertiser.stop()
@@ -136,10 +161,37 @@ class Controller(bumble.Controller):
         self.le_legacy_advertiser.scan_response_data = b""
         self.pending_le_connection = None
         self.le_scan_enable = False
+        self.scanning_changed()
         self.accept_list.clear()
         self.reported.clear()
         self.air.forget(self)
         self.le_connections.clear()
+
+    def tell(self, event: str, **fields: Any) -> None:
+        self.air.tell({"event": event, "name": self.name, **fields})
+
+    # What others can receive (7.8.5, 7.8.7, 7.8.8), and a scan that hears everybody. The kernel's own scan for the devices on
+    # its accept list is none of an app's.
+
+    def on_hci_le_set_advertising_data_command(
+        self, command: hci.HCI_LE_Set_Advertising_Data_Command
+    ) -> hci.HCI_StatusReturnParameters:
+        answer = super().on_hci_le_set_advertising_data_command(command)
+        self.advertiser.changed()
+        return answer
+
+    def on_hci_le_set_scan_response_data_command(
+        self, command: hci.HCI_LE_Set_Scan_Response_Data_Command
+    ) -> hci.HCI_StatusReturnParameters:
+        answer = super().on_hci_le_set_scan_response_data_command(command)
+        self.advertiser.changed()
+        return answer
+
+    def scanning_changed(self) -> None:
+        hears_all = self.le_scan_enable and not self.le_scanning_filter_policy & 1
+        if hears_all != self.told_scanning:
+            self.told_scanning = hears_all
+            self.tell("scanning.changed", on=hears_all)
 
     def on_hci_reset_command(self, _command: hci.HCI_Reset_Command) -> hci.HCI_StatusReturnParameters:
         self.wipe()
@@ -159,6 +211,7 @@ class Controller(bumble.Controller):
     ) -> hci.HCI_StatusReturnParameters:
         self.reported.clear()
         answer = super().on_hci_le_set_scan_enable_command(command)
+        self.scanning_changed()
         self.air.listeners_changed()
         return answer
 

@@ -123,6 +123,46 @@ class AirTests(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(event.reports[0].rssi, -71)
         self.assertEqual(event.reports[0].data, b"\x02\x01\x06")
 
+    async def test_what_is_on_the_air_is_told_once_for_each_change(self) -> None:
+        told = [event for event in self.events if event["name"] == "door"]
+        self.assertEqual(
+            told,
+            [
+                {"event": "advertising.changed", "name": "door", "set": "0", "on": False},
+                {"event": "scanning.changed", "name": "door", "on": False},
+            ],
+        )
+        self.events.clear()
+        # Flags, two services, and one in full.
+        whole = bytes.fromhex("0f180a180000000061f0454ca5b31f2ab90c6f5b")
+        data = b"\x02\x01\x06" + b"\x05\x03" + whole[:4] + b"\x11\x07" + whole[4:]
+        self.door.advertise(data)
+        base = "-0000-1000-8000-00805f9b34fb"
+        services = f"0000180f{base},0000180a{base},5b6f0cb9-2a1f-b3a5-4c45-f06100000000"
+        on = {"event": "advertising.changed", "name": "door", "set": "0", "on": True, "interval": "20"}
+        self.assertEqual(self.events, [{**on, "services": services}])
+        self.door.send(hci.HCI_LE_Set_Advertising_Data_Command(advertising_data=data))
+        self.door.send(hci.HCI_LE_Set_Scan_Response_Data_Command(scan_response_data=b"\x05\x09Door\xff"))
+        self.assertEqual(self.events[1:], [{**on, "services": services, "local": "Door"}])
+        self.door.send(hci.HCI_LE_Set_Advertising_Enable_Command(advertising_enable=0))
+        self.door.send(hci.HCI_LE_Set_Advertising_Data_Command(advertising_data=b"\x02\x01\x06"))
+        self.assertEqual(self.events[2:], [{"event": "advertising.changed", "name": "door", "set": "0", "on": False}])
+        # A peripheral that is linked advertises no more until its host says so.
+        self.events.clear()
+        await self.link()
+        self.assertEqual([event["event"] for event in self.events][-2:], ["advertising.changed", "link.up"])
+
+    async def test_a_scan_for_everybody_is_told_and_one_by_the_accept_list_is_not(self) -> None:
+        self.events.clear()
+        self.phone.scan(accept_list_only=True)
+        self.assertEqual(self.events, [])
+        self.phone.send(hci.HCI_LE_Set_Scan_Enable_Command(le_scan_enable=0, filter_duplicates=0))
+        self.phone.scan()
+        self.phone.scan()
+        self.assertEqual(self.events, [{"event": "scanning.changed", "name": "phone", "on": True}])
+        self.phone.controller.attach(None)
+        self.assertEqual(self.events[1:], [{"event": "scanning.changed", "name": "phone", "on": False}])
+
     async def test_a_scan_by_the_accept_list_hears_only_who_is_on_it(self) -> None:
         self.door.advertise()
         self.phone.scan(accept_list_only=True)

@@ -8,7 +8,7 @@ enum AirPromises {
   static func judge(_ expectation: Expectation, on machine: String, _ evidence: Evidence) -> Finding {
     let judge = AirJudge(content: expectation.air, machine: machine, evidence: evidence)
     guard judge.isRecorded else {
-      return evidence.neverJudged("only the simulator records what is on the air")
+      return evidence.neverJudged("only the simulator and the air of virtual machines record what is on the air")
     }
     switch expectation.kind {
     case .onTheAir: return judge.advertised
@@ -17,7 +17,10 @@ enum AirPromises {
       guard let scan = judge.scans.first else {
         return evidence.missing("\(machine) did not scan", since: evidence.window.lowerBound)
       }
-      return .kept("\(machine) scanned", [scan])
+      guard judge.content.scanPercentAtLeast != nil || judge.content.scanPercentAtMost != nil else {
+        return .kept("\(machine) scanned", [scan])
+      }
+      return judge.share
     case .notScanned:
       guard judge.scans.isEmpty else { return .broken("\(machine) scanned", judge.scans) }
       return .kept("\(machine) did not scan")
@@ -32,8 +35,12 @@ private struct AirJudge {
   let evidence: Evidence
 
   var isRecorded: Bool {
-    evidence.first(in: 0..<evidence.window.upperBound) { $0.isLink(.bluetoothdStarted) } != nil
-      && evidence.first(in: 0..<evidence.window.upperBound, where: { $0.process == Recorded.air }) == nil
+    let before = 0..<evidence.window.upperBound
+    guard evidence.first(in: before, where: { $0.process == Recorded.air }) == nil else {
+      // It tells of each controller that is plugged in, unless nobody asked it to.
+      return evidence.first(in: before) { $0.place == machine && $0.isLink(.scanningChanged) } != nil
+    }
+    return evidence.first(in: before) { $0.isLink(.bluetoothdStarted) } != nil
   }
 
   /// The advertising sets or the scan that were on at some time in the window: those from before it, and those that
@@ -62,6 +69,28 @@ private struct AirJudge {
   }
 
   var scans: [JournalEntry] { active(.scanningChanged) }
+
+  /// For how much of the window the machine scanned.
+  var share: Finding {
+    guard let first = evidence.entries[evidence.window].first?.t, let last = evidence.entries[evidence.window].last?.t,
+      last > first
+    else { return evidence.neverJudged("no time passes in it") }
+    var onSince: Int64?
+    var scanned: Int64 = 0
+    for entry in evidence.entries[..<evidence.window.upperBound] where entry.place == machine {
+      if entry.isLink(.scanningChanged), entry[.on] == "true" {
+        onSince = onSince ?? entry.t
+      } else if entry.isLink(.scanningChanged) || endsAll(entry) {
+        if let began = onSince { scanned += max(0, entry.t - max(began, first)) }
+        onSince = nil
+      }
+    }
+    if let began = onSince { scanned += last - max(began, first) }
+    let percent = Int((Double(scanned) / Double(last - first) * 100).rounded())
+    let words = "\(machine) scanned for \(percent) % of the time"
+    let range = (content.scanPercentAtLeast ?? 0)...(content.scanPercentAtMost ?? 100)
+    return range.contains(percent) ? .kept(words, scans) : .broken(words, scans)
+  }
 
   var silent: Finding {
     let sets = active(.advertisingChanged)

@@ -114,6 +114,9 @@ package struct AirContent: Sendable, Equatable {
   package var omits: [String] = []
   package var intervalAtLeast: Duration?
   package var intervalAtMost: Duration?
+  /// For how much of the time the machine scans, in percent.
+  package var scanPercentAtLeast: Int?
+  package var scanPercentAtMost: Int?
 
   var words: String? {
     var parts: [String] = []
@@ -127,6 +130,8 @@ package struct AirContent: Sendable, Equatable {
     if !omits.isEmpty { parts.append("not listing \(omits.joined(separator: ", "))") }
     if let intervalAtLeast { parts.append("every \(DurationText.format(intervalAtLeast)) at most") }
     if let intervalAtMost { parts.append("every \(DurationText.format(intervalAtMost)) at least") }
+    if let scanPercentAtLeast { parts.append("at least \(scanPercentAtLeast) % of the time") }
+    if let scanPercentAtMost { parts.append("at most \(scanPercentAtMost) % of the time") }
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
 }

@@ -182,9 +182,13 @@ struct ExpectationReader {
 
   private func radio(_ kind: Expectation.Kind, _ reader: MappingReader) throws(ScenarioError) -> Expectation {
     let isAdvertising = kind == .onTheAir || kind == .notOnTheAir
-    try reader.allow(
-      ["machine"]
-        + (isAdvertising ? ["name", "lists", "omits", "interval at least", "interval at most"] : []))
+    let further: [String] =
+      switch kind {
+      case _ where isAdvertising: ["name", "lists", "omits", "interval at least", "interval at most"]
+      case .scanned: ["percent at least", "percent at most"]
+      default: []
+      }
+    try reader.allow(["machine"] + further)
     let machine = try reader.text("machine")
     guard machines.contains(where: { $0.name == machine }) else {
       throw reader.error("unknown machine '\(machine)'", at: "machine", choices: machines.map(\.name))
@@ -203,6 +207,16 @@ struct ExpectationReader {
     if let least = expectation.air.intervalAtLeast, let most = expectation.air.intervalAtMost, least > most {
       throw reader.error(
         "'interval at least' of \(reader.subject) is more than its 'interval at most'", at: "interval at least")
+    }
+    if reader.has("percent at least") {
+      expectation.air.scanPercentAtLeast = try reader.wholeNumber("percent at least", in: 0...100)
+    }
+    if reader.has("percent at most") {
+      expectation.air.scanPercentAtMost = try reader.wholeNumber("percent at most", in: 0...100)
+    }
+    if let least = expectation.air.scanPercentAtLeast, let most = expectation.air.scanPercentAtMost, least > most {
+      throw reader.error(
+        "'percent at least' of \(reader.subject) is more than its 'percent at most'", at: "percent at least")
     }
     return expectation
   }

@@ -30,6 +30,12 @@ final class AirProcess: @unchecked Sendable {
     var name: String?
     var x: Double?
     var y: Double?
+    /// What a controller sends, or whether it listens to everybody.
+    var on: Bool?
+    var set: String?
+    var local: String?
+    var services: String?
+    var interval: String?
   }
 
   let process: RunningProcess

@@ -4,6 +4,7 @@ import Foundation
 struct Installation {
   /// Each machine, with the folder of its packages.
   let machines: [(machine: RemoteMachine, packages: String?)]
+  let tools: MachineTools
   let progress: @Sendable (String) -> Void
 
   private static let remoteFolder = "/root/latchkey-packages"
@@ -59,19 +60,25 @@ struct Installation {
   private func setUp() throws {
     let all = machines.map(\.machine)
     let phones = all.filter { $0.description.apps.contains(.agent) }
-    guard let lock else { throw WorldError("to set up phones their lock has to be there") }
-    progress("setting up \(([lock] + phones).map(\.name).joined(separator: ", "))")
-    let lockText = try Self.setUp(lock, "lock")
-    for phone in phones {
-      if phone.description.isEnrolled {
-        try introduce(phone, to: lock, lockText)
-      } else {
-        // It gets its doors in the story.
-        phone.introduction = try Self.setUp(phone, "phone")
+    if let lock {
+      progress("setting up \(([lock] + phones).map(\.name).joined(separator: ", "))")
+      let lockText = try Self.setUp(lock, "lock")
+      for phone in phones {
+        if phone.description.isEnrolled {
+          try introduce(phone, to: lock, lockText)
+        } else {
+          // It gets its doors in the story.
+          phone.introduction = try Self.setUp(phone, "phone")
+        }
       }
+    } else if !phones.isEmpty {
+      throw WorldError("to set up phones their lock has to be there")
     }
     for machine in all {
-      for app in machine.description.apps where app.isDescribed { try StoryUnit(app).install(on: machine) }
+      let apps = machine.description.apps.filter(\.isDescribed)
+      guard !apps.isEmpty else { continue }
+      progress("installing \(apps.map(\.name).joined(separator: ", ")) on \(machine.name)")
+      for app in apps { try StoryUnit(app).install(on: machine, tools) }
     }
   }
 

@@ -6,6 +6,8 @@ package struct MachineTools: Sendable {
   package let latchkey: String
   let ssh: String
   let environment: String
+  /// Where programs of a story's own apps are looked for: beside this program, then as a shell does.
+  private let folders: [String]
   /// The package's root, for the scripts of the virtual machines.
   let package: String?
 
@@ -19,6 +21,14 @@ package struct MachineTools: Sendable {
     ssh = try Self.find("ssh", "openssh-client", environment)
     self.environment = try Self.find("env", "coreutils", environment)
     package = Self.package(from: folder)
+    let paths = (environment["PATH"] ?? "").split(separator: ":").map(String.init).filter { $0.hasPrefix("/") }
+    folders = [folder] + paths
+  }
+
+  /// The path of an app's program on this machine, or `nil` if there is none.
+  func program(_ executable: String) -> String? {
+    let paths = executable.hasPrefix("/") ? [executable] : folders.map { "\($0)/\(executable)" }
+    return paths.first(where: Executables.isProgram)
   }
 
   static func find(_ program: String, _ debianPackage: String, _ environment: [String: String]) throws -> String {

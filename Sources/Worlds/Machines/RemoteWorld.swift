@@ -24,7 +24,7 @@ package final class RemoteWorld: World {
 
   package init(
     _ stage: [MachineDescription], radio: RadioPhysics, on description: MachinesDescription, tools: MachineTools,
-    run: RunFolder, pace: Pace?,
+    run: RunFolder, pace: Pace?, recordsAir: Bool = false,
     progress: @escaping @Sendable (String) -> Void
   ) throws {
     self.run = run
@@ -39,7 +39,9 @@ package final class RemoteWorld: World {
     self.records = records
     let places = PlacesOfMachines(
       Dictionary(uniqueKeysWithValues: stage.map { ($0.name, $0.position) }))
-    let air = isVirtual ? try Self.air(kinds.map(\.machine.name), tools, run, environment, records) : nil
+    let air =
+      isVirtual
+      ? try Self.air(kinds.map(\.machine.name), tools, run, environment, records, recordsAir: recordsAir) : nil
     self.air = air
 
     var machines: [RemoteMachine] = []
@@ -96,7 +98,7 @@ package final class RemoteWorld: World {
 
   private static func air(
     _ machines: [String], _ tools: MachineTools, _ run: RunFolder, _ environment: [String: String],
-    _ records: RemoteRecords
+    _ records: RemoteRecords, recordsAir: Bool
   ) throws -> AirProcess {
     let controllers = machines.enumerated().map { index, name in
       "\(name)=C0:DE:00:00:00:0\(index + 1)@unix:\(socket(name, run))"
@@ -108,7 +110,14 @@ package final class RemoteWorld: World {
       // Its links and walks already have the journal's names.
       let name = line.event ?? ""
       guard let event = Recorded.Radio(rawValue: name) ?? Recorded.Radio(rawValue: "controller.\(name)") else { return }
+      let isAboutAir = event == .advertisingChanged || event == .scanningChanged
+      guard recordsAir || !isAboutAir else { return }
       var fields: [JournalField: String] = [:]
+      if isAboutAir {
+        fields[.on] = "\(line.on ?? false)"
+        (fields[.set], fields[.name]) = (line.set, line.local)
+        (fields[.services], fields[.interval]) = (line.services, line.interval)
+      }
       fields[.central] = line.central
       fields[.peripheral] = line.peripheral
       fields[.reason] = line.reason
@@ -177,7 +186,8 @@ package final class RemoteWorld: World {
   }
 
   private var installation: Installation {
-    Installation(machines: virtual.map { ($0.machine, $0.settings.packages ?? tools.packages) }, progress: progress)
+    Installation(
+      machines: virtual.map { ($0.machine, $0.settings.packages ?? tools.packages) }, tools: tools, progress: progress)
   }
 
   package var provisioningRestarts: [InstalledApp] { [.agent, .lock] }

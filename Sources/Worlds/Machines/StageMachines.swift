@@ -9,8 +9,11 @@ struct StageMachines {
   /// - Throws: `WorldError` for a story that can't be told on these machines, before anything is started.
   init(_ stage: [MachineDescription], on description: MachinesDescription) throws {
     let locks = stage.filter { $0.apps.contains(.lock) }
-    guard locks.count == 1 else {
-      throw WorldError("a story on machines has one with the lock, and this one has \(locks.count); leave out --on")
+    let hasAgents = stage.contains { $0.apps.contains(.agent) }
+    guard locks.count == 1 || (locks.isEmpty && !hasAgents) else {
+      throw WorldError(
+        "a story on machines has one with the lock, or none and no agent, and this one has \(locks.count); leave out --on"
+      )
     }
     if let unknown = description.named.keys.sorted().first(where: { name in !stage.contains { $0.name == name } }) {
       throw WorldError(
@@ -39,10 +42,10 @@ struct StageMachines {
             "'\(other)' and '\(machine.name)' of the story can't both be \(settings.host): add a machine with the name "
               + "'\(machine.name)' to the file of machines")
         }
-      } else if let app = machine.apps.first(where: { $0.isDescribed && $0.executable.contains("/") }) {
-        throw WorldError(
-          "the program of the app '\(app)' is a path of this machine, \(app.executable), and a virtual machine has only "
-            + "what its packages install: name it without a path")
+      } else if let app = machine.apps.first(where: { $0.isDescribed && $0.executable.contains("/") }),
+        !Executables.isProgram(app.executable)
+      {
+        throw WorldError("the program of the app '\(app.name)', \(app.executable), is not a file that can be run")
       }
       pairs.append((machine, kind))
     }

@@ -21,6 +21,7 @@ struct StoryUnit {
     let command = ([program] + arguments).map { Self.word($0).replacing("$", with: "$$") }.joined(separator: " ")
     let variables = app.environment.merging([
       "LATCHKEY_INFO_PLIST": "\(folder)/Info.plist", DelegateRecord.variable: "yes", "LIBDISPATCH_LOG": "NO",
+      ShippedProgram.librariesVariable: ShippedProgram.libraries,
     ]) { $1 }.sorted { $0.key < $1.key }
     return """
       [Unit]
@@ -58,14 +59,26 @@ struct StoryUnit {
     return "\"\(escaped)\""
   }
 
-  /// latchkeyd reads the apps when it starts, so it is started again.
-  func install(on machine: RemoteMachine) throws {
-    let shell = machine.shell
-    let found = try shell.perform("PATH=$PATH:/usr/libexec/latchkey command -v \(SecureShell.quoted(app.executable))")
-    let program = found.output.trimmed(to: 4096)
-    guard found.end == .exited(0), program.hasPrefix("/") else {
-      throw WorldError("the program '\(app.executable)' of the app '\(app.name)' is not installed on \(machine.name)")
+  /// The program's path on the machine: of what its packages have installed, or else of what is brought from here.
+  private func program(on machine: RemoteMachine, _ tools: MachineTools) throws -> String {
+    if !app.executable.contains("/") {
+      let found = try machine.shell.perform(
+        "PATH=$PATH:/usr/libexec/latchkey command -v \(SecureShell.quoted(app.executable))")
+      let program = found.output.trimmed(to: 4096)
+      if found.end == .exited(0), program.hasPrefix("/") { return program }
     }
+    guard let path = tools.program(app.executable) else {
+      throw WorldError(
+        "the program '\(app.executable)' of the app '\(app.name)' is not installed on \(machine.name), and is neither beside "
+          + "this program nor in $PATH; a path with a '/' in it counts from the scenario's folder")
+    }
+    return try ShippedProgram(path, tools).bring(to: machine, as: app.name)
+  }
+
+  /// latchkeyd reads the apps when it starts, so it is started again.
+  func install(on machine: RemoteMachine, _ tools: MachineTools) throws {
+    let shell = machine.shell
+    let program = try program(on: machine, tools)
     let description = AppDescription(app, home: "/var/lib/\(Self.prefix)\(app.name)", machine: machine.name)
     let plist = try description.propertyList(executable: program, unit: name)
     let files = [

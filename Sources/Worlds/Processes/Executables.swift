@@ -36,7 +36,7 @@ package struct Executables: Sendable {
   }
 
   /// A folder may be entered, but it is no program.
-  private static func isProgram(_ path: String) -> Bool {
+  static func isProgram(_ path: String) -> Bool {
     var isFolder: ObjCBool = false
     return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder.boolValue
       && FileManager.default.isExecutableFile(atPath: path)
