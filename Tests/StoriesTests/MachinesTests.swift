@@ -103,6 +103,14 @@ struct MachinesDescriptionTests {
     let alone = [stageMachine("street", [app("/bin/sh")]), stageMachine("yard", [app("latchkey")])]
     #expect(try StageMachines(alone, on: .virtual()).pairs.count == 2)
     #expect(try StageMachines([door, stageMachine("street", [app("latchkey")])], on: .virtual()).pairs.count == 2)
+    let tools = try MachineTools(folder: TestPlaces.programs)
+    try StageMachines(alone, on: .virtual()).checkPrograms(tools)
+    let missing = [stageMachine("street", [app("no-such-program")])]
+    let early = #expect(throws: WorldError.self) { try StageMachines(missing, on: .virtual()).checkPrograms(tools) }
+    #expect(
+      early?.description.contains("'no-such-program' of the app 'burglar' is in none of Latchkey's packages") == true)
+    // An image of the user's own may have it.
+    try StageMachines(missing, on: .virtual(VirtualSettings(image: "/image"))).checkPrograms(tools)
     let real = MachinesDescription(
       kinds: [.lock: .ssh(RemoteSettings(host: "a")), .phone: .ssh(RemoteSettings(host: "b"))])
     let error = #expect(throws: WorldError.self) {

@@ -33,7 +33,9 @@ package final class RemoteWorld: World {
     self.tools = tools
     hasRadioOfItsOwn = radio != .ordinary
     let environment = Self.environment(run)
-    let kinds = try StageMachines(stage, on: description).pairs
+    let machinesOfStage = try StageMachines(stage, on: description)
+    try machinesOfStage.checkPrograms(tools)
+    let kinds = machinesOfStage.pairs
     let isVirtual = kinds.contains { if case .virtual = $0.kind { true } else { false } }
     let records = try RemoteRecords(run: run, machines: kinds.map(\.machine.name), recordsLinks: !isVirtual)
     self.records = records

@@ -55,4 +55,18 @@ struct StageMachines {
     }
     self.pairs = pairs
   }
+
+  /// - Throws: `WorldError` for a program that will not be there, minutes before that would be found out. What an image or a disk
+  ///   of the user's own has is not known here.
+  func checkPrograms(_ tools: MachineTools) throws {
+    for (machine, kind) in pairs {
+      guard case .virtual(let settings) = kind, settings.image == nil, settings.disks == nil else { continue }
+      for app in machine.apps where app.isDescribed && !Self.installed.contains(app.executable) {
+        _ = try StoryUnit(app).path(in: tools)
+      }
+    }
+  }
+
+  /// The programs of the packages that every virtual machine gets.
+  private static let installed: Set = ["latchkey", "latchkeyd"]
 }

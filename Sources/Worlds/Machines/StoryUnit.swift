@@ -67,12 +67,17 @@ struct StoryUnit {
       let program = found.output.trimmed(to: 4096)
       if found.end == .exited(0), program.hasPrefix("/") { return program }
     }
+    return try ShippedProgram(try path(in: tools), tools).bring(to: machine, as: app.name)
+  }
+
+  /// Where its program is on this machine.
+  func path(in tools: MachineTools) throws -> String {
     guard let path = tools.program(app.executable) else {
       throw WorldError(
-        "the program '\(app.executable)' of the app '\(app.name)' is not installed on \(machine.name), and is neither beside "
-          + "this program nor in $PATH; a path with a '/' in it counts from the scenario's folder")
+        "the program '\(app.executable)' of the app '\(app.name)' is in none of Latchkey's packages, and neither beside this "
+          + "program nor in $PATH; a path with a '/' in it counts from the scenario's folder")
     }
-    return try ShippedProgram(path, tools).bring(to: machine, as: app.name)
+    return path
   }
 
   /// latchkeyd reads the apps when it starts, so it is started again.
