@@ -11,7 +11,7 @@
 # make test-air  tests only the radio link between virtual machines; seconds.
 # make test-warp five days away on a real kernel's clock, in one virtual machine; minutes.
 # make test-vm  the scenarios on two virtual machines with real BlueZ, with the packages installed; an hour or two.
-# make test-vm-apps  two stories of apps alone there: the rules of the background on the air, and an L2CAP channel; half an hour.
+# make test-vm-apps  three stories of apps alone there: the rules of the background on the air, restoration, an L2CAP channel; half an hour.
 # make test-pairing  `latchkey pair` on two virtual machines, with a question to both users; minutes, after `make deb`.
 # make test-doctor  `latchkey doctor` on two virtual machines: the faults that are made are named, and mended by its commands.
 # make test-power-cut  cuts a machine's power 30 times, right after answers; half an hour.
@@ -110,7 +110,7 @@ test-vm-apps: dependencies vm deb
 	$(SWIFT) build --product trial-app
 	$(SWIFT) build --product picture-sender
 	$(SWIFT) build --product picture-receiver
-	scripts/vm/test-machines scripts/vm/stories/background.yaml Examples/PictureSender/story.yaml
+	scripts/vm/test-machines scripts/vm/stories/{background,restoration}.yaml Examples/PictureSender/story.yaml
 
 test-vm: dependencies vm deb
 	$(SWIFT) build --product latchkey
