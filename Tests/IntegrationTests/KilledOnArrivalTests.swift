@@ -86,7 +86,7 @@ struct KilledOnArrivalTests {
           - \(death.step)
           - pass: 5min
         promises: [locked-on-leaving, never-unlocked-while-away, opened-once]
-    promises: [every-movement-recorded, told-nothing-twice]
+    promises: [every-movement-recorded, told-nothing-twice, nothing-refused]
     """
   }
 }
