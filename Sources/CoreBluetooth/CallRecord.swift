@@ -2,9 +2,10 @@ import AppLink
 import Foundation
 import Glibc
 import JournalEvents
+import Timekeeping
 
 /// Writes what delegates are told beside the app's output, if the story in which it runs wants to know
-/// (`LATCHKEY_RECORD_CALLS`, the file). One line each, so that promises about the app can be checked.
+/// (`LATCHKEY_RECORD_CALLS`, the file or the journal's socket). One line each, so that promises about the app can be checked.
 enum CallRecord {
   private static let file: String? = getenv(DelegateRecord.variable).map { String(cString: $0) }.flatMap {
     $0.isEmpty ? nil : $0
@@ -17,15 +18,32 @@ enum CallRecord {
     guard isTold, let file else { return }
     let line =
       DelegateRecord.mark + DelegateRecord.event
-      + fields(body, manager, isAsked: isAsked).map { " \($0.rawValue)=\"\(escaped($1))\"" }.joined() + "\n"
+      + fields(body, manager, isAsked: isAsked).map { " \($0.rawValue)=\"\(escaped($1))\"" }.joined()
+    append(line, to: file)
+  }
+
+  /// - Parameter file: a file that exists, or the socket on which systemd's journal takes lines (systemd.io/JOURNAL_NATIVE_PROTOCOL).
+  static func append(_ line: String, to file: String) {
     // An app may close its output and any descriptor that it does not know, and give their numbers to files of its own. So the file
     // is opened each time.
     let descriptor = open(file, O_WRONLY | O_APPEND | O_CLOEXEC)
-    guard descriptor >= 0 else { return }
+    guard descriptor >= 0 else {
+      // A socket can't be opened.
+      if errno == ENXIO { send(line, to: file) }
+      return
+    }
     defer { close(descriptor) }
     // By one call, so that lines stay whole. Nothing waits in a buffer if the app is killed.
-    var bytes = Array(line.utf8)
+    var bytes = Array("\(line)\n".utf8)
     _ = write(descriptor, &bytes, bytes.count)
+  }
+
+  private static func send(_ line: String, to journal: String) {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    let bytes = Array("MESSAGE=\(line)\nPRIORITY=6\n".utf8)
+    _ = withUnixAddress(journal) { sendto(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL), $0, $1) }
   }
 
   private static func fields(

@@ -1,8 +1,10 @@
 /// The records that the CoreBluetooth module writes beside the output of a story's own apps, one for each call of a
 /// delegate, just before the call.
 package enum DelegateRecord {
-  /// The file to which an app's calls are appended: the one that its output goes to.
+  /// The file to which an app's calls are appended: the one that its output goes to, or the journal's socket.
   package static let variable = "LATCHKEY_RECORD_CALLS"
+  /// Where systemd's journal takes lines, whatever the app has done with its output.
+  package static let journal = "/run/systemd/journal/socket"
   /// What a record's line in the output of an app begins with.
   package static let mark = "latchkey: "
   /// The event's name.
