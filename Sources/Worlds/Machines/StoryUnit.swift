@@ -20,7 +20,8 @@ struct StoryUnit {
     // Systemd would put a variable's value in only here.
     let command = ([program] + arguments).map { Self.word($0).replacing("$", with: "$$") }.joined(separator: " ")
     let variables = app.environment.merging([
-      "LATCHKEY_INFO_PLIST": "\(folder)/Info.plist", DelegateRecord.variable: DelegateRecord.journal, "LIBDISPATCH_LOG": "NO",
+      "LATCHKEY_INFO_PLIST": "\(folder)/Info.plist", DelegateRecord.variable: DelegateRecord.journal,
+      "LIBDISPATCH_LOG": "NO",
       ShippedProgram.librariesVariable: ShippedProgram.libraries,
     ]) { $1 }.sorted { $0.key < $1.key }
     return """
