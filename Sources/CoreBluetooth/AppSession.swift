@@ -52,17 +52,6 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
 
   private struct WeakManager { weak var manager: CBManager? }
 
-  /// A link, and the function that starts it.
-  package struct Link {
-    let connection: any AppLinkConnection
-    let start: () throws -> Void
-
-    package init(connection: any AppLinkConnection, start: @escaping () throws -> Void) {
-      self.connection = connection
-      self.start = start
-    }
-  }
-
   /// - Parameter makeLink: Makes the link. Once started, the link calls its delegate from a thread of its own.
   package init(
     identity: Result<AppIdentity, AppIdentity.Missing>, logger: Logger, observer: (any SessionObserver)? = nil,
@@ -116,21 +105,43 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     locked {
       lastManager += 1
       manager.managerIdentifier = ManagerIdentifier(lastManager)
-      if let reason = reasonToReject(manager) {
-        logger.critical("API MISUSE: \(reason)")
-        manager.isRejected = true
-        deliverState(.unsupported, to: manager)
-        return
-      }
-      managers[manager.managerIdentifier] = WeakManager(manager: manager)
-      switch phase {
-      case .attached: create(manager)
-      case .away:
-        manager.isKnownToSystem = connection?.createEarly(manager.managerIdentifier, manager.creation) ?? false
-      case .refused(let error): deliverState(Self.state(for: error), to: manager)
-      case .unusable: deliverState(.unsupported, to: manager)
+      enter(manager)
+    }
+  }
+
+  /// - Parameter waited: The manager with the same restore identifier for whose end this one has waited.
+  private func enter(_ manager: CBManager, waited: ManagerIdentifier? = nil) {
+    if let other = namesake(of: manager) {
+      if other.managerIdentifier == waited { reject(manager) } else { enter(manager, afterTurnOf: other) }
+      return
+    }
+    managers[manager.managerIdentifier] = WeakManager(manager: manager)
+    switch phase {
+    case .attached: create(manager)
+    case .away:
+      manager.isKnownToSystem = connection?.createEarly(manager.managerIdentifier, manager.creation) ?? false
+    case .refused(let error): deliverState(Self.state(for: error), to: manager)
+    case .unusable: deliverState(.unsupported, to: manager)
+    }
+  }
+
+  /// An app that makes its manager anew may do so in a call of the old one's delegate, which keeps the old one alive until it returns.
+  private func enter(_ manager: CBManager, afterTurnOf other: CBManager) {
+    other.delivery.async { [weak self, weak manager, waited = other.managerIdentifier] in
+      locked {
+        if let self, let manager { self.enter(manager, waited: waited) }
       }
     }
+  }
+
+  private func reject(_ manager: CBManager) {
+    logger.critical(
+      """
+      API MISUSE: two \(manager.creation.role.rawValue) managers with the restore identifier \
+      "\(manager.creation.restoreIdentifier ?? "")"; the later one stays unsupported
+      """)
+    manager.isRejected = true
+    deliverState(.unsupported, to: manager)
   }
 
   /// On which queues the managers call their delegates, each once.
@@ -142,7 +153,8 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     }
   }
 
-  private func reasonToReject(_ manager: CBManager) -> String? {
+  /// Another manager of the same role that has the same restore identifier.
+  private func namesake(of manager: CBManager) -> CBManager? {
     guard let restoreIdentifier = manager.creation.restoreIdentifier else { return nil }
     for (identifier, box) in managers {
       guard let other = box.manager else {
@@ -150,11 +162,8 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
         forget(identifier)
         continue
       }
-      if other.creation.role == manager.creation.role, other.creation.restoreIdentifier == restoreIdentifier {
-        return
-          "two \(manager.creation.role.rawValue) managers with the restore identifier \"\(restoreIdentifier)\"; "
-          + "the later one stays unsupported"
-      }
+      let creation = other.creation
+      if creation.role == manager.creation.role, creation.restoreIdentifier == restoreIdentifier { return other }
     }
     return nil
   }
@@ -278,7 +287,8 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
       }
       return manager
     }
-    manager?.enqueue {
+    // An event does not keep its manager alive: an app that has released it may make another with the same restore identifier.
+    manager?.enqueue { [weak manager] in
       manager?.apply(event.body)
     } after: { [self] in
       if let keep, locked({ outstanding == 1 }) { keep() }

@@ -61,6 +61,13 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   @discardableResult
   public convenience override init() { self.init(delegate: nil, queue: nil, options: nil) }
 
+  /// The system ends the connections and requests of a manager that is gone.
+  deinit {
+    locked {
+      for peripheral in table.values.compactMap(\.peripheral) { peripheral.managerDidEnd() }
+    }
+  }
+
   open weak var delegate: (any CBCentralManagerDelegate)? {
     get { locked { currentDelegate } }
     set { locked { currentDelegate = newValue } }

@@ -198,6 +198,14 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     channels = []
   }
 
+  /// Called under the lock.
+  func managerDidEnd() {
+    isAwaitingConnection = false
+    isCancelling = false
+    currentState = .disconnected
+    endChannels()
+  }
+
   // MARK: Not supported
 
   /// Not supported: `didCompleteChannelSoundingSession` reports `CBError.operationNotSupported`.

@@ -15,7 +15,11 @@ struct PendingOperation {
 extension CBPeripheral {
   /// Whether commands are accepted. If not, the misuse is logged.
   func isConnected(_ command: String) -> Bool {
-    guard let manager else { return false }
+    guard let manager else {
+      AppSession.active.logger.critical(
+        "API MISUSE: \(command) is ignored: nothing refers any more to the CBCentralManager of \(self)")
+      return false
+    }
     guard manager.acceptsCommands(command) else { return false }
     guard state == .connected else {
       manager.session.logger.critical(

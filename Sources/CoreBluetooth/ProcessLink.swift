@@ -17,3 +17,16 @@ enum ProcessLink {
   /// Foundation on Linux writes UserDefaults only when it is told to. If nothing has changed, that takes 10 µs.
   static func keepDefaults() { UserDefaults.standard.synchronize() }
 }
+
+extension AppSession {
+  /// A link, and the function that starts it.
+  package struct Link {
+    let connection: any AppLinkConnection
+    let start: () throws -> Void
+
+    package init(connection: any AppLinkConnection, start: @escaping () throws -> Void) {
+      self.connection = connection
+      self.start = start
+    }
+  }
+}
