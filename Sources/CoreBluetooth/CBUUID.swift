@@ -11,7 +11,7 @@ open class CBUUID: CoreBluetoothObject, NSCopying, @unchecked Sendable {
   public override init() { bluetoothUUID = BluetoothUUID(high: 0, low: 0) }
 
   /// Reads `180F`, `0000180F`, `0000180F-0000-1000-8000-00805F9B34FB` or the same without hyphens, in either case. `0x`
-  /// may precede a text without hyphens. Any other text is a mistake in the program and ends it, as on Apple's systems.
+  /// may precede each of them. Any other text is a mistake in the program and ends it, as on Apple's systems.
   public init(string theString: String) {
     guard let uuid = BluetoothUUID(appText: theString) else {
       fatalError(
@@ -69,7 +69,6 @@ extension BluetoothUUID {
   fileprivate init?(appText: String) {
     let hasPrefix = appText.hasPrefix("0x") || appText.hasPrefix("0X")
     var digits = hasPrefix ? String(appText.dropFirst(2)) : appText
-    if hasPrefix, digits.contains("-") { return nil }
     if digits.utf8.count == 32, !digits.contains("-") {
       for place in [20, 16, 12, 8] {
         digits.insert("-", at: digits.utf8.index(digits.startIndex, offsetBy: place))

@@ -25,7 +25,7 @@ extension ConnectOptions {
 
   private static func flag(_ key: String, in options: [String: Any]) -> Bool {
     guard let value = options[key] else { return false }
-    guard let isSet = booleanOption(value) else {
+    guard let isSet = numericFlag(value) else {
       fatalError("connect(_:options:): \(key) has to be a Bool, not \(value) (\(type(of: value)))")
     }
     return isSet

@@ -131,6 +131,34 @@ struct DelegateShapeTests {
     withExtendedLifetime(manager) {}
   }
 
+  @Test(
+    "C8: texts are Booleans in the options of managers and scans, as NSString makes them on iOS",
+    arguments: ["YES", "1", "true"])
+  func textsAsFlags(_ text: String) async throws {
+    let system = ScriptedSystem()
+    system.attach()
+    let recorder = CentralRecorder()
+    let manager = system.run {
+      CBCentralManager(
+        delegate: recorder, queue: DispatchQueue(label: "test"),
+        options: [CBCentralManagerOptionShowPowerAlertKey: text, CBCentralManagerScanOptionAllowDuplicatesKey: "NO"])
+    }
+    let server = system.run {
+      CBPeripheralManager(delegate: nil, queue: nil, options: [CBPeripheralManagerOptionShowPowerAlertKey: "NO"])
+    }
+    system.emit(.stateChanged(.poweredOn))
+    #expect(try await recorder.calls.next() == "state poweredOn")
+    manager.scanForPeripherals(withServices: nil, options: [CBCentralManagerScanOptionAllowDuplicatesKey: "NO"])
+    let repeated = [CBCentralManagerScanOptionAllowDuplicatesKey: text as NSString]
+    manager.scanForPeripherals(withServices: nil, options: repeated)
+    var allowed: [Bool] = []
+    while allowed.count < 2 {
+      if case .central(_, .scan(let scan)) = try await system.requests.next() { allowed.append(scan.allowDuplicates) }
+    }
+    #expect(allowed == [false, true])
+    withExtendedLifetime(server) {}
+  }
+
   @Test("S14, C8: numbers are Booleans in every option, as NSNumber makes them on iOS")
   func numbersAsFlags() async throws {
     let system = ScriptedSystem()

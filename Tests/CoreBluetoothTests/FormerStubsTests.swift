@@ -83,7 +83,7 @@ struct FormerStubsTests {
     let alert = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let system = ScriptedSystem()
       _ = system.run {
-        CBCentralManager(delegate: nil, queue: nil, options: [CBCentralManagerOptionShowPowerAlertKey: "yes"])
+        CBCentralManager(delegate: nil, queue: nil, options: [CBCentralManagerOptionShowPowerAlertKey: ["yes"]])
       }
     }
     #expect(errorText(alert).contains(CBCentralManagerOptionShowPowerAlertKey))

@@ -14,6 +14,7 @@ struct RealCodeTests {
     arguments: [
       "180D", "180d", "0x180D", "0x180d", "0X180D", "0000180D", "0x0000180d", "0000180D-0000-1000-8000-00805F9B34FB",
       "0000180d00001000800000805f9b34fb", "0x0000180D00001000800000805F9B34FB",
+      "0x0000180D-0000-1000-8000-00805F9B34FB",
     ])
   func uuidTexts(_ text: String) { #expect(CBUUID(string: text).uuidString == "180D") }
 
