@@ -113,6 +113,9 @@ extension BluetoothSystem {
     for call in publishing.mark.steps(wanted: wantedMark, exports: &exports, at: now) { callAdapter(call) }
     let advertisers = keys.filter { bluez.isPowered && mayWork($0) && managers[$0]?.advertisement != nil }
     let isSlow = !advertisers.contains { advertisesAsInForeground($0) }
+    for key in publishing.advertisements.keys.filter({ managers[$0] == nil }).sorted() {
+      callAdapter(publishing.withdrawAdvertisement(key, unlessIt: nil))
+    }
     for key in keys {
       let request = advertisers.contains(key) ? managers[key]?.advertisement : nil
       let form: PublishedAdvertisement.Form =
