@@ -32,6 +32,9 @@ import Radio
   @Option(help: "HomeConfiguration's returnMargin, in dB.")
   var margin: Int?
 
+  @Option(help: "HomeConfiguration's returnRise, in dB.")
+  var rise: Int?
+
   @Option(help: "How many of the farthest rooms are measured before each trial (`latchkey room`).")
   var rooms = 0
 
@@ -47,6 +50,7 @@ import Radio
     }
     if let fading { Trial.configuration.fadingDuration = .seconds(fading) }
     if let margin { Trial.configuration.returnMargin = margin }
+    if let rise { Trial.configuration.returnRise = rise }
     let levels: [(String, RadioPhysics)] = [("calm", .calm), ("ordinary", .ordinary), ("harsh", .harsh)]
     print(
       "| trial | noise | lock | runs | false opens | refused | opened twice | asked | s from 3 m: p50, p95, max | m at command: p50 |"

@@ -18,6 +18,26 @@ extension HomePolicy {
   /// Whether the link came up weak. A stronger beginning counts only for a phone that was seen to leave.
   func isSeenToCome(_ approach: HomeState.Approach) -> Bool { approach.signal <= weakSignal }
 
+  /// Whether the phone is heard so much better than when its link came up that it must have come nearer.
+  func hasComeNearer(_ approach: HomeState.Approach) -> Bool {
+    isSeenToCome(approach) || watch.level.map { $0 >= approach.signal + configuration.returnRise } ?? false
+  }
+
+  /// Whether this approach has reached the door.
+  func isAtDoor(_ approach: HomeState.Approach, at now: Instant) -> Bool {
+    watch.isAtDoor(at: now) && hasComeNearer(approach)
+  }
+
+  /// A phone that was seen to leave, and is at the door from the beginning of its link on. It may have been carried there faster than
+  /// its link came up, or its radio is relayed.
+  mutating func noteSuddenReturn(at time: HomeTime) {
+    guard let approach = state.approach, state.opening == nil, !hasComeNearer(approach),
+      watch.staysNear(at: time.instant)
+    else { return }
+    giveUp()
+    store()
+  }
+
   /// A phone that moves is soon heard better.
   mutating func noteRising(at time: HomeTime) {
     guard let approach = state.approach, !approach.hasRisen, let level = watch.level,

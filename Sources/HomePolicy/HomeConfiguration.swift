@@ -58,6 +58,9 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var nearDuration: Duration = .seconds(4)
   /// How far the latest reading may be below the earlier ones without counting as a falling signal, in dB.
   package var signalTolerance = 4
+  /// How much stronger than when its link came up the signal of a phone that was seen to leave is at the door, in dB, if the link did
+  /// not come up at the edge: however fast it came, it came nearer. A relay that is switched on beside it does not.
+  package var returnRise = 8
   /// How many readings at a link's beginning are averaged to tell how it came up.
   package var firstReadings = 2
   /// The time between readings of the signal.
@@ -108,6 +111,9 @@ package struct HomeConfiguration: Sendable, Hashable {
   /// After that many for an approach, whose owner stands at a jammed bolt: how long to wait before each further one. After
   /// the last, the owner is asked. A person's command has no further ones: they see the door, and say it again.
   package var jamPauses: [Duration] = [.seconds(5), .seconds(15), .seconds(30)]
+  /// How long at most until the signal is read meanwhile. A reading wakes the app, whose system suspends it ten seconds after it was
+  /// last told something, and its pauses with it.
+  package var jamLookPause: Duration = .seconds(5)
 
   /// How many writes in a row the lock refuses on a link that turns this phone away. One may be about an offer that was another
   /// phone's or from before the lock's restart; for the next one the offer is read. After more, a lock lets strangers wait. On the

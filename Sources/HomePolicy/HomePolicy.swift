@@ -81,6 +81,8 @@ package struct HomePolicy: Sendable {
   var wordDue: Instant?
   /// The bolt is jammed: when it is tried again for an approach. A process that starts meanwhile does not wait.
   var repeatDue: Instant?
+  /// Until then: when the signal is read again, so that this process runs on.
+  var jamLookDue: Instant?
   /// The state could not be stored: when to try again. Until then nothing that depends on it is done.
   var storeDue: Instant?
   /// What the owner is told, whether or not the state can be stored.
@@ -101,8 +103,10 @@ package struct HomePolicy: Sendable {
 
   /// When `handle(.timePassed)` must be called at the latest; `nil` if nothing is due.
   package var nextDeadline: Instant? {
-    [signalDue, offerDue, answerDue, rewriting?.due, wordDue, errand?.due, survey?.due, storeDue, repeatDue, linkDue]
-      .compactMap { $0 }.min()
+    [
+      signalDue, offerDue, answerDue, rewriting?.due, wordDue, errand?.due, survey?.due, storeDue, repeatDue, linkDue,
+      repeatDue == nil ? nil : jamLookDue,
+    ].compactMap { $0 }.min()
   }
 
   /// Handles what happened. Returns what to do, in order.
@@ -201,6 +205,7 @@ package struct HomePolicy: Sendable {
     case .weak, .undecided, .unasked: break
     }
     noteRising(at: time)
+    noteSuddenReturn(at: time)
     notePerhapsComing(at: time)
     if watch.isNear(at: time.instant) { ask(.noApproach, at: time) }
   }
@@ -225,6 +230,7 @@ package struct HomePolicy: Sendable {
     if let due = errand?.due, due <= time.instant { concludeErrand(.noAnswer) }
     if let due = survey?.due, due <= time.instant { endSurvey() }
     if let due = linkDue, due <= time.instant { linkIsMissed() }
+    if repeatDue != nil, let due = jamLookDue, due <= time.instant { lookBesideJam(at: time) }
     if let due = repeatDue, due <= time.instant {
       repeatDue = nil
       // Whether the phone is still at the door is measured anew, and the offer has grown old.
@@ -268,8 +274,8 @@ package struct HomePolicy: Sendable {
       unlock(opening, at: time)
     } else if let errand {
       write(errand.command, operation: errand.operation, at: time)
-    } else if state.approach != nil {
-      guard repeatDue == nil, watch.isAtDoor(at: time.instant) else { return }
+    } else if let approach = state.approach {
+      guard repeatDue == nil, isAtDoor(approach, at: time.instant) else { return }
       unlock(state.opening ?? newOpening(.approach, at: time, using: &random), at: time)
     } else if doubt != nil {
       write(.status, operation: 0, at: time)
@@ -283,7 +289,7 @@ package struct HomePolicy: Sendable {
   private func needsSignal(at now: Instant) -> Bool {
     if watch.isUndecided || survey != nil || perhapsComingSince != nil { return true }
     if state.opening?.isWritten == true { return false }
-    if state.approach != nil { return !watch.isAtDoor(at: now) }
+    if let approach = state.approach { return !isAtDoor(approach, at: now) }
     if isLooking { return true }
     return isDoubtful && isLockedOut
   }

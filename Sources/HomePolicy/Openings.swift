@@ -141,7 +141,10 @@ extension HomePolicy {
     if further < 0 || isApproach && further < configuration.jamPauses.count {
       // The lock remembers the old operation as failed, so a new attempt is a new operation.
       retry(opening, as: newOperation(&random), attempts: opening.attempts + 1, at: time)
-      if further >= 0, state.opening != nil { repeatDue = time.instant + configuration.jamPauses[further] }
+      if further >= 0, state.opening != nil {
+        repeatDue = time.instant + configuration.jamPauses[further]
+        jamLookDue = time.instant + configuration.jamLookPause
+      }
       return
     }
     conclude(opening)
@@ -149,6 +152,12 @@ extension HomePolicy {
     isDoubtful = true
     isLockedOut = bolt != .unlocked
     ask(.jammed, at: time)
+  }
+
+  /// The bolt is jammed, and is not tried again yet.
+  mutating func lookBesideJam(at time: HomeTime) {
+    jamLookDue = time.instant + configuration.jamLookPause
+    readingsLeft = configuration.signalReadings
   }
 
   /// The evidence does not open this bolt. If the lock did not believe that the phone had left, an approach may still
@@ -169,7 +178,7 @@ extension HomePolicy {
   }
 
   /// This approach opens nothing.
-  private mutating func giveUp() {
+  mutating func giveUp() {
     state.opening = nil
     state.approach = nil
     state.hasLeft = nil

@@ -118,7 +118,11 @@ struct SignalWatch: Sendable {
   /// Whether the phone is at the door: the signal is strong enough, or has been near for long enough.
   func isAtDoor(at now: Instant) -> Bool {
     guard let level, isNear(at: now), level >= doorLevel else { return false }
-    if level >= configuration.nearSignal + configuration.doorMargin { return true }
-    return nearSince.map { now - $0 >= configuration.nearDuration } ?? false
+    return level >= configuration.nearSignal + configuration.doorMargin || staysNear(at: now)
+  }
+
+  /// Whether the phone has been as near as the door for some seconds.
+  func staysNear(at now: Instant) -> Bool {
+    isNear(at: now) && nearSince.map { now - $0 >= configuration.nearDuration } ?? false
   }
 }

@@ -78,6 +78,7 @@ import TimeTypes
       phone.signal(-80, for: Double(minutes) * 60)
       phone.happens(.timePassed)
       phone.losesLink(for: 30)
+      phone.signal(-75, for: 0.5)
       phone.signal(-55, for: 4)
       #expect(phone.writes.last?.command == (minutes == 5 ? .unlockIfLeft : .status))
     }

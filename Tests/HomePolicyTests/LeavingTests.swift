@@ -13,10 +13,11 @@ import TimeTypes
     return phone
   }
 
-  /// The link comes up right at the door.
+  /// The link comes up a few steps from the door, where nothing of the edge is seen any more.
   private func appear(_ phone: inout Phone, _ dBm: Int = -62) {
     phone.happens(.linkUp)
     phone.happens(.offerReceived)
+    phone.signal(dBm - 12, for: 0.5)
     phone.signal(dBm, for: 3)
   }
 

@@ -171,6 +171,34 @@ import TimeTypes
     #expect(phone.unlocks.count == 4 && phone.questions.isEmpty)
   }
 
+  @Test(
+    "L6: a phone beside a jammed bolt is told something every five seconds, so its system lets it go on to the next attempt"
+  )
+  func awakeAtTheJam() throws {
+    var phone = arrived()
+    var pauses: [Duration] = []
+    while phone.questions.isEmpty {
+      let attempts = phone.unlocks.count
+      phone.happens(.answered(.failed, bolt: .between))
+      phone.happens(.offerReceived)
+      var told = phone.time.instant
+      while phone.unlocks.count == attempts, phone.questions.isEmpty {
+        guard phone.isAskedForSignal else {
+          let due = try #require(phone.policy.nextDeadline)
+          phone.pass((due - phone.time.instant) / .seconds(1))
+          phone.happens(.timePassed)
+          continue
+        }
+        phone.isAskedForSignal = false
+        phone.happens(.signalRead(-60))
+        pauses.append(phone.time.instant - told)
+        told = phone.time.instant
+      }
+    }
+    #expect(phone.unlocks.count == 6)
+    #expect(pauses.allSatisfy { $0 <= .seconds(6) }, "\(pauses.max().map { "\($0)" } ?? "no readings")")
+  }
+
   @Test("L6: the owner of a jammed bolt who goes away meanwhile opens nothing") func goneFromTheJam() {
     var phone = arrived()
     for _ in 0..<3 {

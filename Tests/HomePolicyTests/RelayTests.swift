@@ -41,6 +41,34 @@ import TimeTypes
   }
 
   @Test(
+    "attack 13: nor does one beside a phone that saw itself leave: it does not come nearer, and its owner is asked",
+    arguments: [-40, -55, -65, -70])
+  func switchedOnBesideWhoLeft(dBm: Int) {
+    var phone = Phone()
+    phone.settle()
+    phone.look([(-58, 5), (-70, 5), (-80, 5), (-88, 5), (-92, 4)])
+    phone.happens(.linkDown)
+    phone.pass(3600)
+    #expect(phone.disk.hasLeft == true)
+    phone.happens(.linkUp)
+    phone.lockSays = .locked
+    phone.happens(.offerReceived)
+    // A body turns, a hand moves.
+    for step in 0..<60 { phone.signal(dBm + [0, 4, -2, 2][step % 4], for: 2) }
+    #expect(phone.unlocks.isEmpty)
+    #expect(phone.questions == [.noApproach])
+    // Switched on again and again.
+    for _ in 0..<20 {
+      phone.happens(.linkDown)
+      phone.pass(60)
+      phone.happens(.linkUp)
+      phone.happens(.offerReceived)
+      phone.signal(dBm, for: 5)
+    }
+    #expect(phone.unlocks.isEmpty)
+  }
+
+  @Test(
     "attack 14: a relay that imitates a whole approach is not told from one; what bounds it is one opening, within minutes"
   )
   func imitated() {

@@ -61,6 +61,30 @@ struct DoorSensorStoryTests {
     #expect(command?.fields["command"] == "unlockIfLeft")
   }
 
+  @Test(
+    "attack 13: a relay that is switched on beside a phone that was seen to leave opens nothing: its owner is asked")
+  func relayed() async throws {
+    _ = try await tell(
+      Self.atHome + """
+
+          - door: {machine: door, to: open}
+          - pass: 2s
+          - move: {machine: phone, to: [200, 0], over: 140s, as: departure}
+          - pass: 3s
+          - door: {machine: door, to: shut}
+          - wait for: {event: bolt.moved, machine: door, fields: {to: locked, cause: leaving}, within: 5min}
+          - wait for: {event: walk.ended, fields: {machine: phone}, within: 5min}
+          - pass: 3h
+          - move: {machine: phone, to: [1.5, 0]}
+          - wait for: {event: unlock.asked, machine: phone, within: 2min}
+          - pass: 10min
+          - move: {machine: phone, to: [200, 0]}
+          - pass: 1h
+        """,
+      promises: "never-unlocked-while-away, \"opened only for\": [], nothing-refused, nothing-crashed, no-errors-logged"
+    )
+  }
+
   @Test("L2: a link that ends at once, as in a lift, hides that its phone leaves: a whole approach opens")
   func lift() async throws {
     let report = try await tell(

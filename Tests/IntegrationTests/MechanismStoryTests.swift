@@ -131,6 +131,27 @@ struct MechanismStoryTests {
     #expect(report.kept)
   }
 
+  @Test("L6: a bolt that jams before its owner, whose agent runs in the background, is tried until it is free")
+  func freedInTime() async throws {
+    let report = try await tell(
+      """
+        - turn bolt: {machine: door, to: unlocked}
+        - leave app: {machine: phone, app: agent}
+        - pass: 1min
+        - move: {machine: phone, to: [200, 0], over: 140s, as: departure}
+        - wait for: {event: bolt.moved, machine: door, fields: {to: locked}, within: 5min}
+        - wait for: {event: walk.ended, fields: {machine: phone}, within: 5min}
+        - lock motor: {machine: door, to: stall}
+        - pass: 1h
+        - move: {machine: phone, to: [1, 0], over: 140s, as: arrival}
+        - wait for: {event: alarm.raised, machine: door, fields: {alarm: lockJammed}, within: 5min}
+        - pass: 30s
+        - lock motor: {machine: door, to: none}
+        - wait for: {event: bolt.moved, machine: door, fields: {to: unlocked, cause: phone}, within: 1min}
+      """)
+    #expect(report.kept)
+  }
+
   @Test("L7: somebody inside has locked: an approach opens nothing and asks, a word opens")
   func somebodyInside() async throws {
     let report = try await tell(
