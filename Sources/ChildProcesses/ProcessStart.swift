@@ -25,6 +25,8 @@ package struct ProcessStart: Sendable {
   /// Whether it gets its own session, so that no terminal's signals reach it; otherwise it gets its own process
   /// group.
   package var ownsSession = false
+  /// Whether what is left of its process group is killed when it has ended.
+  package var takesGroupAlong = false
 
   package init(
     executable: String, arguments: [String] = [], environment: [String: String] = [:], standardInput: Int32? = nil,

@@ -11,6 +11,8 @@ package final class ProcessTable: Sendable {
 
   private struct State {
     var handlers: [pid_t: @Sendable (ProcessEnd) -> Void] = [:]
+    /// Those whose groups end with them.
+    var leaders: Set<pid_t> = []
     var adoptsOrphans = false
     /// Handlers that are just being told of an end.
     var handlersAtWork = 0
@@ -45,6 +47,7 @@ package final class ProcessTable: Sendable {
     let pid = try state.withLock { state in
       let pid = try Self.spawn(start)
       state.handlers[pid] = onEnd
+      if start.takesGroupAlong { state.leaders.insert(pid) }
       return pid
     }
     childrenMayExist.signal()
@@ -80,6 +83,8 @@ package final class ProcessTable: Sendable {
   private func reap(_ pid: pid_t) {
     var status: Int32 = 0
     let handler = state.withLock { state in
+      // Before its number may become another's.
+      if state.leaders.remove(pid) != nil { kill(-pid, SIGKILL) }
       let handler = waitpid(pid, &status, WNOHANG) == pid ? state.handlers.removeValue(forKey: pid) : nil
       if handler != nil { state.handlersAtWork += 1 }
       return handler

@@ -88,6 +88,21 @@ import Testing
     #expect(try String(contentsOfFile: lock.folder + "/driver/runs", encoding: .utf8) == "2")
   }
 
+  @Test("L6: a driver that ends takes with it what it has started, which might turn the motor on") func helper()
+    async throws
+  {
+    let lock = try await Lock()
+    let process = try await lock.startMisbehaving("leaves a helper")
+    try await process.hear("it has ended (exit status 3)")
+    try await process.hear("bolt.moved cause=relock")
+    let number = try String(contentsOfFile: lock.folder + "/driver/helper", encoding: .utf8)
+    // Whoever adopted it may not have taken its status yet.
+    let status = try? String(contentsOfFile: "/proc/\(number)/status", encoding: .utf8)
+    #expect(status?.contains("State:\tZ") ?? true, "\(status ?? "")")
+    process.signal(SIGTERM)
+    _ = try await process.finish()
+  }
+
   @Test("L6: a bolt that does not arrive is stopped, and jammed, and its driver goes on") func neverArrives()
     async throws
   {

@@ -30,12 +30,12 @@ final class DriverProcess: @unchecked Sendable {
       input = inputWriting
       output = outputReading
       do {
-        process = try RunningProcess(
-          "driver",
-          ProcessStart(
-            executable: program, arguments: command.arguments, environment: environment, standardInput: inputReading,
-            standardOutput: outputWriting, standardError: STDERR_FILENO)
-        ) { end in DispatchQueue.main.async { onEnd(end) } }
+        var start = ProcessStart(
+          executable: program, arguments: command.arguments, environment: environment, standardInput: inputReading,
+          standardOutput: outputWriting, standardError: STDERR_FILENO)
+        // A helper that it has left may hold the motor.
+        start.takesGroupAlong = true
+        process = try RunningProcess("driver", start) { end in DispatchQueue.main.async { onEnd(end) } }
       } catch {
         close(inputWriting)
         close(outputReading)
