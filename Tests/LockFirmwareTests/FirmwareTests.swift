@@ -172,6 +172,36 @@ import Testing
     #expect(bench.firmware.lockState == .locked)
   }
 
+  @Test(
+    "L7: an unlock whose record takes longer than anybody waits does not open the door for nobody; the next one does")
+  func lateRecord() throws {
+    for (seconds, turns) in [(19.0, 1), (21, 0), (3600, 0)] {
+      var bench = try Bench()
+      bench.happens(.linkUp(Bench.alice))
+      bench.storesAtOnce = false
+      let late = try bench.command(.unlock, 1)
+      bench.pass(seconds)
+      bench.storesAtOnce = true
+      bench.store()
+      #expect(bench.turns.count == turns, "\(seconds) s")
+      guard turns == 0 else { continue }
+      #expect(try bench.answer(late).result == .failed && bench.firmware.lockState == .locked)
+      #expect(bench.log.map(\.kind) == [.movement, .outcome] && bench.log.last?.result == .failed)
+      try bench.command(.unlock, 2)
+      #expect(bench.turns.map(\.target) == [.unlocked])
+    }
+  }
+
+  @Test("L6: a late lock is carried out all the same") func lateLocking() throws {
+    var bench = try Bench()
+    try bench.comeHome(1)
+    bench.storesAtOnce = false
+    try bench.command(.lock, 2)
+    bench.pass(60)
+    bench.store()
+    #expect(bench.turns.last?.target == .locked)
+  }
+
   @Test("L1: a lock that restarts while its owner is at home still locks when the owner leaves")
   func restartAtHome() throws {
     var bench = try Bench()

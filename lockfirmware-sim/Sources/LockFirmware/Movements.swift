@@ -15,6 +15,8 @@ struct Movement: Sendable {
   var key: OperationMemory.Key?
   /// The grant that the phone brought with that command, if it is a guest's.
   var grant: Grant?
+  /// When that command was accepted.
+  var commandedAt: Int64?
   /// Other commands with the same target.
   var joined: [JoinedCommand] = []
   var phase = Phase.recording
@@ -117,7 +119,7 @@ extension LockFirmware {
     if let refusal = refusal(of: target) { return conclude(key, target, refusal) }
     guard let current = movement else {
       if position == target.position { return conclude(key, target, .notNeeded) }
-      return start(Movement(target: target, cause: .phone, key: key, grant: grant))
+      return start(Movement(target: target, cause: .phone, key: key, grant: grant, commandedAt: now))
     }
     if queued == nil, current.target == target {
       guard current.joined.count < LockLimit.joinedCommands else { return conclude(key, target, .busy) }
@@ -130,7 +132,7 @@ extension LockFirmware {
       recordJoining(key, target)
       queued?.joined.append(JoinedCommand(key: key, grant: grant))
     } else {
-      queued = Movement(target: target, cause: .phone, key: key, grant: grant)
+      queued = Movement(target: target, cause: .phone, key: key, grant: grant, commandedAt: now)
     }
   }
 
@@ -258,6 +260,11 @@ extension LockFirmware {
     guard current.target == .unlocked || door == .closed else {
       // The door opened while the record was being written.
       return finish(current, .doorOpen)
+    }
+    // Who asked has given up by now, and may be gone: a record took so long on a disk that fails, or this process stood still.
+    if current.target == .unlocked, let asked = current.commandedAt, now - asked > LockLimit.unlockPatienceMilliseconds
+    {
+      return finish(current, .failed)
     }
     let deadline = now + configuration.turnTimeoutMilliseconds
     movement?.phase = .turning(deadline: deadline)
