@@ -64,6 +64,13 @@ struct InviteGuestCommand: ParsableCommand {
     Self.fillZone(&question)
     let answer = try options.ask(.invite, question, InviteAnswer.self)
     try options.show(answer, answer.invitation)
+    guard Console.failure == nil else {
+      // It is kept nowhere, because it is secret.
+      Console.complain(
+        "latchkey: The invitation was made, and could not be written. Take it back, and make another: latchkey guests revoke "
+          + "\"\(answer.name)\"")
+      return
+    }
     if !options.json {
       Console.complain(
         answer.isSecret
@@ -86,7 +93,10 @@ struct InviteGuestCommand: ParsableCommand {
     let numbers = text.split { "-: T".contains($0) }.map { Int($0) ?? -1 }
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = .current
-    if numbers.count == 3 || numbers.count == 5, (2024...2099).contains(numbers[0]), !numbers.contains(-1) {
+    if numbers.count == 3 || numbers.count == 5, !numbers.contains(-1), (1000...9999).contains(numbers[0]) {
+      guard (2024...2099).contains(numbers[0]) else {
+        throw ValidationError("\(option) is in the years 2024 to 2099, not \(text).")
+      }
       var parts = DateComponents(year: numbers[0], month: numbers[1], day: numbers[2])
       if numbers.count == 5 { (parts.hour, parts.minute) = (numbers[3], numbers[4]) }
       if parts.isValidDate(in: calendar), let date = calendar.date(from: parts) {

@@ -1,13 +1,27 @@
 import ArgumentParser
 import ConsoleOutput
+import Glibc
 import LatchkeyVersion
 
 @main
 enum Main {
   static func main() {
     Console.begin()
+    refuseUnreadableArguments()
     LatchkeyCommand.main()
     Console.end(program: "latchkey")
+  }
+
+  /// Swift puts a question mark in the place of each byte that is no text. A guest would have another name then, and a file another
+  /// place.
+  private static func refuseUnreadableArguments() {
+    for number in 1..<max(1, Int(CommandLine.argc)) {
+      guard let argument = CommandLine.unsafeArgv[number], String(validatingCString: argument) == nil else { continue }
+      Console.complain(
+        "latchkey: argument \(number) is not text in UTF-8: \(String(cString: argument)). What is typed on a terminal is, if its "
+          + "locale is one of UTF-8 (`locale`).")
+      exit(64)
+    }
   }
 }
 

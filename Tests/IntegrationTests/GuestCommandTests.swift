@@ -64,6 +64,17 @@ struct GuestCommandTests {
     #expect(own.status == 1 && own.errors.contains("as an owner's"), "\(own)")
   }
 
+  @Test("A5: who could not be given an invitation is told how to take it back, because it is kept nowhere")
+  func lostInvitation() async throws {
+    let home = try await Household(phones: ["alice"])
+    try await home.bringHome("alice")
+    let lost = try await home.bash("alice", "exec $latchkey guests invite Zoe >/dev/full")
+    #expect(lost.status == 74 && !lost.errors.contains("Give this to"), "\(lost)")
+    #expect(lost.errors.contains("latchkey guests revoke \"Zoe\""), "\(lost)")
+    let again = try await home.bash("alice", "$latchkey guests revoke Zoe && $latchkey guests invite 'Zoe again'")
+    #expect(again.status == 0 && again.output.contains("invite-1-"), "\(again)")
+  }
+
   @Test("L5: an invitation for a phone's own key is not secret, and is of no use elsewhere") func ownKey() async throws
   {
     let home = try await Household(phones: ["alice"], guests: ["ben", "thief"])

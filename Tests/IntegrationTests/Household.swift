@@ -150,6 +150,14 @@ final class Household: @unchecked Sendable {
     return try await command.finish()
   }
 
+  /// Runs a line of bash on a machine, with `$latchkey` set.
+  func bash(_ machine: String, _ line: String) async throws -> TestProcess.Outcome {
+    let places = environment(on: machine).merging(["latchkey": LatchkeyCommand.programs + "/latchkey"]) { $1 }
+    let shell = try await TestProcess("/bin/bash", ["-c", line], environment: places)
+    shell.closeInput()
+    return try await shell.finish()
+  }
+
   /// Does something to the simulated world, in the simulator's own words.
   func world(_ command: String) async throws {
     try await simulator?.ask("{\"id\":8,\"command\":\(command)}", "\"id\":8")

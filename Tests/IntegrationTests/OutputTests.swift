@@ -52,6 +52,30 @@ struct OutputTests {
     }
   }
 
+  @Test("A5: an argument that is not UTF-8 is refused, before another name is made of it") func unreadableArgument()
+    async throws
+  {
+    let place = try Place()
+    for line in [#"$latchkey guests invite $'B\xffn'"#, #"$latchkey unlock $'\xc3'"#, #"$latchkey $'\xff'"#] {
+      let outcome = try await place.bash(line)
+      #expect(outcome.status == 64 && outcome.output.isEmpty, "\(line): \(outcome)")
+      #expect(outcome.errors.contains("is not text in UTF-8"), "\(line): \(outcome)")
+    }
+    let umlaut = try await place.bash("$latchkey show 'keine Übersicht.json'")
+    #expect(umlaut.errors.contains("keine Übersicht.json"), "\(umlaut)")
+  }
+
+  @Test("A5: a date that no lock takes is refused for its year, not for its form") func farDate() async throws {
+    let place = try Place()
+    for (option, date) in [("--until", "2020-01-01"), ("--from", "2100-01-01 10:00")] {
+      let outcome = try await place.bash("$latchkey guests invite Ben \(option) '\(date)'")
+      #expect(outcome.status == 64, "\(outcome)")
+      #expect(outcome.errors.contains("\(option) is in the years 2024 to 2099, not \(date)."), "\(outcome)")
+    }
+    let form = try await place.bash("$latchkey guests invite Ben --until tomorrow")
+    #expect(form.status == 64 && form.errors.contains("--until is a date like"), "\(form)")
+  }
+
   @Test("A5: if the reader goes away, the command ends quietly with 141, and still writes its JSON file")
   func readerGone() async throws {
     let place = try Place()
