@@ -7,12 +7,15 @@ import RandomTesting
 import Testing
 
 @Suite("Attacks on the lock", .serialized, .ownThread) struct AttackTests {
-  @Test("attack 1: a captured write opens nothing on a later link") func replayLater() throws {
+  @Test(
+    "attack 1: a captured write opens nothing on a later link, also if the lock was not told of the first one's end",
+    arguments: [true, false])
+  func replayLater(isEndTold: Bool) throws {
     var bench = try Bench()
     bench.happens(.linkUp(Bench.alice))
     var session = try bench.session(Bench.alice, key: bench.keys[0])
     let captured = try session.seal(LockCommand(.unlock, operation: 1), using: &bench.cryptography)
-    bench.happens(.linkDown(Bench.alice))
+    if isEndTold { bench.happens(.linkDown(Bench.alice)) }
     bench.happens(.linkUp(Bench.alice))
     bench.happens(.commandWritten(Bench.alice, captured))
     bench.happens(.linkUp(Bench.stranger))
@@ -38,6 +41,27 @@ import Testing
     #expect(Set(bench.answers[1] ?? []).count == 1)
     #expect(bench.turns.count == 1)
     #expect(bench.notes.count { if case .commandAccepted = $0 { true } else { false } } == 1)
+  }
+
+  @Test(
+    "attack 2: an accepted write uses up the offers of its time: after another command it is refused, and so is another write"
+  )
+  func usedUp() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    var session = try bench.session(Bench.alice, key: bench.keys[0])
+    let write = try session.seal(LockCommand(.unlock, operation: 1), using: &bench.cryptography)
+    var other = try bench.session(Bench.alice, key: bench.keys[0])
+    let kept = try other.seal(LockCommand(.unlock, operation: 2), using: &bench.cryptography)
+    bench.happens(.commandWritten(Bench.alice, write))
+    bench.finishTurn()
+    try bench.command(.lock, 3)
+    bench.finishTurn()
+    // What was jammed while the owner's phone wrote another for the same offer.
+    bench.happens(.commandWritten(Bench.alice, kept))
+    bench.happens(.commandWritten(Bench.alice, write))
+    #expect(bench.responses == [true, true, false, false])
+    #expect(bench.turns.map(\.target) == [.unlocked, .locked])
   }
 
   @Test("attack 3: no offer is ever made twice") func freshOffers() throws {

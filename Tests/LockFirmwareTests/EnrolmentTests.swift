@@ -129,6 +129,25 @@ import Testing
     #expect(bench.access.phones.count == 1 && bench.turns.isEmpty)
   }
 
+  @Test(
+    "attacks 26, 33: in one window no more enrolments are begun than a lock has time for; the next window has its own")
+  func starts() throws {
+    var bench = try bench()
+    bench.happens(.enrolmentButton)
+    var cryptography = SwiftCryptography()
+    for number in 0...LockLimit.enrolmentStarts {
+      let session = try EnrolmentOfPhone<SwiftCryptography>(
+        secret: EnrolmentCode.draw().secret(using: SwiftCryptography.self), staticKey: Key(), using: &cryptography)
+      let central = CentralIdentifier(high: 1, low: 100 + UInt64(number))
+      let reply = write(session.start, session.tag, central, 512, on: &bench)
+      #expect((reply != nil) == (number < LockLimit.enrolmentStarts))
+    }
+    #expect(bench.enrolmentAnswers.last == .noRoom && bench.firmware.enrolmentStatus == .open)
+    bench.pass(121)
+    bench.happens(.enrolmentButton)
+    #expect(try enrol(Key(), on: &bench) != nil)
+  }
+
   @Test("attack 33: a man in the middle without the code can't finish an enrolment that he passes on") func middle()
     throws
   {

@@ -154,7 +154,7 @@ import Testing
     try party.bench.command(.status, 0, over: party.guest)
     for request in [
       LockRequest.setClock(GuestParty.monday), .introduce(signingKey: [UInt8](repeating: 7, count: 32), name: []),
-      .log(from: 1, count: 1),
+      .log(from: 1, count: 1), .names(from: 0), .owners(from: 0), .room,
     ] {
       #expect(try party.bench.ask(request.encoded, in: &conversation, over: party.guest)?.status == .notEntitled)
     }

@@ -184,6 +184,20 @@ import Testing
     #expect(try party.tell(.deliver(first)) == .older)
   }
 
+  @Test("attacks 18, 30: the same owner's newer list for another lock takes nobody off this lock's list")
+  func otherLock()
+    throws
+  {
+    var party = try GuestParty()
+    let grant = try party.grant()
+    #expect(try party.tell(.deliver(party.list(1, [.grant(grant.identifier)]).encoded)) == .done)
+    let elsewhere = try #require(LockIdentity([UInt8](repeating: 4, count: 16)))
+    let other = try party.owner.sign(
+      RevocationList(lock: elsewhere, issuer: party.owner.publicKey, version: 2, entries: []))
+    #expect(try party.tell(.deliver(other.encoded)) == .notBelieved)
+    #expect(try party.come(with: grant.encoded) == .revoked)
+  }
+
   @Test("L5: a lost phone of an owner is revoked by another owner: it opens nothing, and what it signed counts no more")
   func lostPhone() throws {
     var party = try GuestParty()
