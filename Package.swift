@@ -325,7 +325,8 @@ let package = Package(
     tests(
       "CoreBluetoothTests",
       [
-        "CoreBluetooth", "CoreBluetoothTestKit", "AppLink", "BluetoothTypes", "AppCodeSwift5", "AppCodeSwift6",
+        "CoreBluetooth", "CoreBluetoothTestKit", "AppLink", "BluetoothTypes", "Timekeeping", "AppCodeSwift5",
+        "AppCodeSwift6",
         "APIUses",
       ]),
     // What apps and libraries for iOS contain. They import CoreBluetooth alone, and see what another package would see.
