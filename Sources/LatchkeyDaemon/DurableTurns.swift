@@ -29,14 +29,28 @@ final class DurableTurns {
     var drop: (_ count: Int, AppLinkIdentifier) -> Void
   }
 
+  /// What need not wait for the disk, in a turn that is carried out whether or not it can be written.
+  enum Early {
+    /// A process takes as long to start as a disk to write, so it starts meanwhile.
+    case launches
+    /// In a simulated world time stands still while the disk works, and a process that had started would tell the journal its first
+    /// words before or after what the turn records, as the disk is quick or slow.
+    case records
+  }
+
   private(set) var system: BluetoothSystem
   private let store: any StateStore
   private let time: any TimeSource
   private let actions: Actions
+  private let early: Early
   private var ledger = StoreLedger()
   private var waiting: Deque<Waiting> = []
 
-  init(_ system: consuming BluetoothSystem, store: any StateStore, time: any TimeSource, actions: Actions) {
+  init(
+    _ system: consuming BluetoothSystem, store: any StateStore, time: any TimeSource, early: Early = .launches,
+    actions: Actions
+  ) {
+    self.early = early
     self.system = system
     self.store = store
     self.time = time
@@ -92,9 +106,7 @@ final class DurableTurns {
   private func turn(_ event: BluetoothSystem.Event) -> Bool {
     let before = event.asksForPromise ? system : nil
     var effects = system.handle(event, at: time.now, unixSeconds: time.unixSeconds)
-    // This turn is carried out whether or not it can be written. A process takes as long to start as a disk to write, so it
-    // starts meanwhile.
-    if before == nil { carryOutLaunches(of: &effects) }
+    if before == nil { carryOutEarly(&effects) }
     let changes = effects.compactMap { if case .store(let change) = $0 { change } else { nil } }
     if !changes.isEmpty, !write(changes, atOnce: event.isOfUser) {
       if let before, changes.contains(where: { $0.isOfPromise || event.isOfUser }) {
@@ -107,11 +119,12 @@ final class DurableTurns {
     return true
   }
 
-  private func carryOutLaunches(of effects: inout [BluetoothSystem.Effect]) {
-    let launches = effects.filter(\.isLaunch)
-    guard !launches.isEmpty else { return }
-    effects.removeAll(where: \.isLaunch)
-    actions.carryOut(launches)
+  private func carryOutEarly(_ effects: inout [BluetoothSystem.Effect]) {
+    let kind = early
+    let first = effects.filter { $0.is(kind) }
+    guard !first.isEmpty else { return }
+    effects.removeAll { $0.is(kind) }
+    actions.carryOut(first)
   }
 
   private func postpone(_ event: BluetoothSystem.Event, _ whenDone: (@Sendable () -> Void)?) {
@@ -166,5 +179,10 @@ extension BluetoothSystem.Event {
 }
 
 extension BluetoothSystem.Effect {
-  fileprivate var isLaunch: Bool { if case .launch = self { true } else { false } }
+  fileprivate func `is`(_ kind: DurableTurns.Early) -> Bool {
+    switch (self, kind) {
+    case (.launch, .launches), (.record, .records): true
+    default: false
+    }
+  }
 }

@@ -125,7 +125,9 @@ package final class SystemLoop: Sendable {
     }
     defer { news.cancel() }
     let trouble = Trouble()
-    let turns = DurableTurns(consume initial, store: store, time: time, actions: actions(ports, trouble))
+    let turns = DurableTurns(
+      consume initial, store: store, time: time, early: self.turns == nil ? .launches : .records,
+      actions: actions(ports, trouble))
     var deadline: Instant?
     var retryAt: Instant?
     var statusWatch = StatusWatch()

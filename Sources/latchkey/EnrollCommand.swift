@@ -18,8 +18,13 @@ struct EnrollCommand: ParsableCommand {
   @Option(help: "For how many seconds to wait for the lock and its button.") var wait: UInt16 = 120
   @Flag(help: "Print one JSON object, for programs. The manual describes its keys.") var json = false
   @Option(help: "The bundle identifier of the app that has the keys.") var app = Agent.standard
+  @Argument(help: .hidden) var further: [String] = []
 
   func validate() throws {
+    guard further.isEmpty else {
+      throw ValidationError(
+        "The code is no argument, because other users see those: type it when asked, or write it to standard input.")
+    }
     guard wait <= 3600 else { throw ValidationError("--wait is from 0 to 3600 seconds, not \(wait).") }
   }
 

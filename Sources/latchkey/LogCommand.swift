@@ -13,11 +13,13 @@ struct LogCommand: ParsableCommand {
       changed; what was found is on standard error, until it is accepted.
       """)
   @OptionGroup var options: DoorOptions
-  @Option(help: "How many of the newest records.") var last = 20
+  @Option(help: "How many of the newest records; 20 by default.") var last: Int?
   @Flag(help: "All records that the lock still has.") var all = false
   @Flag(help: "Forgets what was found to be wrong with the log, after showing it.") var accept = false
 
   func validate() throws {
+    guard let last else { return }
+    guard !all else { throw ValidationError("--all and --last \(last) can't both be meant: give one of them.") }
     guard (1...LogQuestion.maximumCount).contains(last) else {
       throw ValidationError("--last is from 1 to \(LogQuestion.maximumCount), not \(last). For more, --all.")
     }
@@ -25,7 +27,7 @@ struct LogCommand: ParsableCommand {
 
   func run() throws {
     var question = LogQuestion(door: options.door)
-    if all { question.from = 1 } else { question.last = last }
+    if all { question.from = 1 } else { question.last = last ?? 20 }
     question.isAccepted = accept ? true : nil
     var answer = try options.ask(.log, question, LogAnswer.self)
     var whole = answer

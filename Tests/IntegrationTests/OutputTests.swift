@@ -76,6 +76,20 @@ struct OutputTests {
     #expect(form.status == 64 && form.errors.contains("--until is a date like"), "\(form)")
   }
 
+  @Test("A5: a code among the arguments, and two options of which only one can be meant, are refused with what to do")
+  func arguments() async throws {
+    let place = try Place()
+    let mistakes = [
+      ("enroll ABCD-EFGH-IJKL", "The code is no argument, because other users see those"),
+      ("log --all --last 3", "--all and --last 3 can't both be meant: give one of them."),
+      ("log --last 0", "--last is from 1 to "),
+    ]
+    for (line, error) in mistakes {
+      let outcome = try await place.bash("$latchkey \(line) </dev/null")
+      #expect(outcome.status == 64 && outcome.output.isEmpty && outcome.errors.contains(error), "\(line): \(outcome)")
+    }
+  }
+
   @Test("A5: if the reader goes away, the command ends quietly with 141, and still writes its JSON file")
   func readerGone() async throws {
     let place = try Place()

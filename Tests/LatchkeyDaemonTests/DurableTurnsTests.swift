@@ -58,13 +58,13 @@ private final class Bench {
   private(set) var peer: PeerIdentifier!
   private var lastToken: UInt64 = 0
 
-  init() throws {
+  init(early: DurableTurns.Early = .launches) throws {
     var system = BluetoothSystem(
       apps: [AppDeclaration(bundleIdentifier: Self.app, backgroundModes: ["bluetooth-central"])], stored: StoredState(),
       seed: 1)
     peer = system.identifier(for: try #require(DeviceAddress("C0:FF:EE:00:00:01", kind: .random)))
     turns = DurableTurns(
-      system, store: store, time: clock,
+      system, store: store, time: clock, early: early,
       actions: DurableTurns.Actions(
         carryOut: { [unowned self] in effects += $0 }, tell: { [unowned self] in told.append($0) },
         refuse: { [unowned self] in refused.append($1) }, drop: { [unowned self] count, _ in dropped += count }))
@@ -106,6 +106,24 @@ private final class Bench {
       state.onDisk.records.values.contains { if case .peripheral(let record) = $0 { record.isWanted } else { false } }
     }
   }
+  /// The app dies, and its link comes up: what there was at each write of that.
+  func seenAtWrite(_ count: @escaping (Bench) -> Int) -> [Int] {
+    connect()
+    handle(.detached(link))
+    handle(.appEnded(Self.app, Self.process, how: "signal 9"))
+    effects = []
+    let seen = Mutex<[Int]>([])
+    nonisolated(unsafe) let (bench, unsafeCount) = (self, count)
+    store.onAttempt.withLock {
+      $0 = {
+        let now = unsafeCount(bench)
+        seen.withLock { $0.append(now) }
+      }
+    }
+    linkComesUp()
+    return seen.withLock { $0 }
+  }
+
   func linkComesUp() {
     let device = WellKnown.firstAdapter.appending("dev_C0_FF_EE_00_00_01")
     handle(
@@ -143,19 +161,21 @@ struct DurableTurnsTests {
   @Test("M5: the process that a link is for starts while what has happened is written")
   func launches() throws {
     let bench = try Bench()
-    bench.connect()
-    bench.handle(.detached(bench.link))
-    bench.handle(.appEnded(Bench.app, Bench.process, how: "signal 9"))
-    bench.effects = []
-    let launchesAtWrite = Mutex<[Int]>([])
-    nonisolated(unsafe) let unsafe = bench
-    bench.store.onAttempt.withLock {
-      $0 = { launchesAtWrite.withLock { $0.append(unsafe.launches) } }
-    }
-    bench.linkComesUp()
+    let atWrite = bench.seenAtWrite { $0.launches }
     #expect(bench.launches == 1)
-    #expect(launchesAtWrite.withLock { $0 }.first == 1, "the first write comes after the launch")
+    #expect(atWrite.first == 1, "the first write comes after the launch")
     #expect(bench.effects.contains { if case .record(.requestCompleted, _) = $0 { true } else { false } })
+  }
+
+  @Test(
+    "M5, A4: in a simulated world a process starts when all is written, and the journal has what happened before that")
+  func recordsFirst() throws {
+    let bench = try Bench(early: .records)
+    let atWrite = bench.seenAtWrite { bench in
+      bench.launches * 100 + bench.effects.count { if case .record(.requestCompleted, _) = $0 { true } else { false } }
+    }
+    #expect(bench.launches == 1)
+    #expect(atWrite.first == 1, "the first write comes after the record, and before the launch")
   }
 
   @Test("M5: an app's requests keep their order while they wait; its answers to the system don't wait")

@@ -174,7 +174,7 @@ package struct Narrator: Sendable {
     case .approachBegan:
       guard toldApproach.insert(entry.machine).inserted else { return nil }
       return entry.deed(
-        .system, "the agent sees that the door is far away\(entry[.signal].map { " (\($0) dBm)" } ?? "")")
+        .system, "the agent sees an approach begin\(entry[.signal].map { " (\($0) dBm)" } ?? "")")
     case .unlockWritten: return entry.deed(.system, "the agent asks the lock to open, \(Self.grounds(entry[.because]))")
     case .unlockAnswered: return entry.deed(.system, "the lock answers the agent: \(Self.result(entry[.result]))")
     case .unlockAsked:
