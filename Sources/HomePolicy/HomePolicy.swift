@@ -81,7 +81,7 @@ package struct HomePolicy: Sendable {
   var wordDue: Instant?
   /// The bolt is jammed: when it is tried again for an approach. A process that starts meanwhile does not wait.
   var repeatDue: Instant?
-  /// Until then: when the signal is read again, so that this process runs on.
+  /// Before that: when the signal is read again, so that the system lets this process run on.
   var jamLookDue: Instant?
   /// The state could not be stored: when to try again. Until then nothing that depends on it is done.
   var storeDue: Instant?

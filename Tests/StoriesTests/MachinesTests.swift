@@ -128,12 +128,14 @@ struct MachinesDescriptionTests {
   func storyUnit() throws {
     let app = InstalledApp(
       name: "burglar", bundleIdentifier: "org.example.burglar", executable: "latchkey", propertyList: Data(),
-      environment: ["WORDS": "50 % of \"$HOME\""])
+      environment: ["WORDS": "50 % of \"$HOME\"", "LD_LIBRARY_PATH": "/opt/own"])
     let unit = StoryUnit(app)
     #expect(unit.name == "latchkey-story-burglar.service")
     let text = unit.text(program: "/usr/bin/latchkey", arguments: ["burglar", "--tries", "$5 b"])
     #expect(text.contains(#"ExecStart="/usr/bin/latchkey" "burglar" "--tries" "$$5 b""#), "\(text)")
     #expect(text.contains(#"Environment="WORDS=50 %% of \"$HOME\"""#), "\(text)")
+    #expect(text.contains(#"Environment="LD_LIBRARY_PATH=/opt/own:/opt/latchkey-story/lib""#), "\(text)")
+    #expect(text.contains(#"Environment="LATCHKEY_RECORD_CALLS=/run/systemd/journal/socket""#), "\(text)")
     let folder = try RunFolder(keep: nil)
     defer { try? RunFolder.remove(folder.sockets, world: folder.world) }
     let records = try RemoteRecords(run: folder, machines: ["street"], recordsLinks: false)

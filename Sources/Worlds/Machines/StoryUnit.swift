@@ -19,10 +19,12 @@ struct StoryUnit {
   func text(program: String, arguments: [String]) -> String {
     // Systemd would put a variable's value in only here.
     let command = ([program] + arguments).map { Self.word($0).replacing("$", with: "$$") }.joined(separator: " ")
+    // The app's own folders of libraries come first.
+    let libraries = [app.environment[ShippedProgram.librariesVariable], ShippedProgram.libraries].compactMap { $0 }
     let variables = app.environment.merging([
       "LATCHKEY_INFO_PLIST": "\(folder)/Info.plist", DelegateRecord.variable: DelegateRecord.journal,
       "LIBDISPATCH_LOG": "NO",
-      ShippedProgram.librariesVariable: ShippedProgram.libraries,
+      ShippedProgram.librariesVariable: libraries.joined(separator: ":"),
     ]) { $1 }.sorted { $0.key < $1.key }
     return """
       [Unit]

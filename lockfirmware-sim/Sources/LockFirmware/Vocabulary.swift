@@ -117,7 +117,7 @@ package struct LockConfiguration: Sendable {
 package enum LockLimit {
   /// Simultaneous links of one phone, under different identifiers of the radio.
   package static let linksOfOnePhone = 2
-  /// How long after its command the bolt is still unlocked, in milliseconds: as long as a person's command is valid.
+  /// How long after its command an unlocking may still begin, in milliseconds: as long as a person's command is valid.
   package static let unlockPatienceMilliseconds: Int64 = 20_000
   /// Commands that share one turn of the bolt with the command that started it.
   package static let joinedCommands = 16
