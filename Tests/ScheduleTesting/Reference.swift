@@ -36,6 +36,7 @@ struct Reference: Sendable {
 
   private let cast: Cast
   private(set) var books: [Caller: Book] = [:]
+  private var unheard = UnheardEvents()
   private(set) var quit: Set<String> = []
   /// Apps that the user opened and that have not been started for it yet.
   private var opened: Set<String> = []
@@ -76,11 +77,25 @@ struct Reference: Sendable {
     switch request {
     case .central(let manager, let request): asked(request, Caller(app, Int(manager.rawValue)))
     case .peripheral(let manager, let request): asked(request, Caller(app, Int(manager.rawValue)))
-    case .destroyManager(let manager): books[Caller(app, Int(manager.rawValue))] = nil
+    case .destroyManager(let manager): forget(Caller(app, Int(manager.rawValue)))
     case .resumeManager(let manager, _, let view): resumed(view, Caller(app, Int(manager.rawValue)))
     case .createManager(let manager, _): books[Caller(app, Int(manager.rawValue))]?.discovered = [:]
-    case .heldPeripherals, .respond, .completeAction, .answerQuestion, .showAlert, .report, .admit, .handled: break
+    case .handled(let sequence): unheard.areHandled(through: sequence, by: app)
+    case .heldPeripherals, .respond, .completeAction, .answerQuestion, .showAlert, .report, .admit: break
     }
+  }
+
+  private mutating func forget(_ caller: Caller) {
+    books[caller] = nil
+    unheard.change(caller) { $0 = Book() }
+  }
+
+  /// What the system takes from a manager, whatever of the manager's events it knows to be handled.
+  private mutating func take(_ caller: Caller, _ change: (inout Book) -> Void) {
+    var book = book(caller)
+    change(&book)
+    books[caller] = book
+    unheard.change(caller, change)
   }
 
   /// A process that outlived its system says what it has and wants. The system may have died before it took a request.
@@ -94,47 +109,55 @@ struct Reference: Sendable {
     book.discovered = Dictionary(uniqueKeysWithValues: view.discovered.map { ($0, ToldAdvertisement()) })
     (book.services, book.advertisement) = (view.services, view.advertisement)
     books[caller] = book
+    unheard.resumed(caller)
   }
 
   private mutating func asked(_ request: CentralRequest, _ caller: Caller) {
-    var book = book(caller)
-    switch request {
-    case .scan(let scan):
-      book.scan = scan
-      book.found = []
-      book.discovered = [:]
-    case .stopScan:
-      book.scan = nil
-      book.discovered = [:]
-    case .connect(let peer, _):
-      if book.connected.contains(peer) { book.askedAgain.insert(peer) }
-      book.held.insert(peer)
-    case .cancelConnection(let peer):
-      if book.held.remove(peer) != nil { book.cancelled.insert(peer) }
-      if book.connected.remove(peer) != nil { book.discovered[peer] = nil }
-    case .perform, .watchConnections: break
+    take(caller) { book in
+      switch request {
+      case .scan(let scan):
+        book.scan = scan
+        book.found = []
+        book.discovered = [:]
+      case .stopScan:
+        book.scan = nil
+        book.discovered = [:]
+      case .connect(let peer, _):
+        if book.connected.contains(peer) { book.askedAgain.insert(peer) }
+        book.held.insert(peer)
+      case .cancelConnection(let peer):
+        if book.held.remove(peer) != nil { book.cancelled.insert(peer) }
+        if book.connected.remove(peer) != nil { book.discovered[peer] = nil }
+      case .perform, .watchConnections: break
+      }
     }
-    books[caller] = book
   }
 
   private mutating func asked(_ request: PeripheralRequest, _ caller: Caller) {
-    var book = book(caller)
-    switch request {
-    case .addService(let definition): book.services.append(definition)
-    case .removeService(let identifier): book.services.removeAll { $0.identifier == identifier }
-    case .removeAllServices: book.services = []
-    case .startAdvertising(let advertisement): book.advertisement = advertisement
-    case .stopAdvertising: book.advertisement = nil
-    case .updateValue, .publishChannel, .unpublishChannel: break
+    take(caller) { book in
+      switch request {
+      case .addService(let definition): book.services.append(definition)
+      case .removeService(let identifier): book.services.removeAll { $0.identifier == identifier }
+      case .removeAllServices: book.services = []
+      case .startAdvertising(let advertisement): book.advertisement = advertisement
+      case .stopAdvertising: book.advertisement = nil
+      case .updateValue, .publishChannel, .unpublishChannel: break
+      }
     }
-    books[caller] = book
+  }
+
+  private mutating func forgetAll(of app: String) {
+    for index in cast[app]?.managers.indices ?? 0..<0 { books[Caller(app, index + 1)] = nil }
+    unheard.forgetAll(of: app)
   }
 
   // MARK: What apps are told
 
   /// The app's process receives this event.
-  mutating func told(_ body: AppLink.Event.Body, _ caller: Caller, isFirst: Bool, target: Target?) {
+  mutating func told(_ event: AppLink.Event, _ caller: Caller, isFirst: Bool, target: Target?) {
     var book = book(caller)
+    unheard.isTold(event.sequence, caller, before: book)
+    let body = event.body
     let machine = cast[caller.app]?.machine ?? ""
     switch body {
     case .willRestoreCentral(let restoration): check(restoration, book, caller)
@@ -207,6 +230,7 @@ struct Reference: Sendable {
   /// The app's process has ended. Managers without a restore identifier end with it.
   mutating func processEnded(_ app: String) {
     endWanted.remove(app)
+    books.merge(unheard.processEnded(app)) { $1 }
     guard let actor = cast[app] else { return }
     for (index, plan) in actor.managers.enumerated() {
       let caller = Caller(app, index + 1)
@@ -218,6 +242,15 @@ struct Reference: Sendable {
         books[caller]?.discovered = [:]
       }
     }
+  }
+
+  /// The app's system knows that its process has ended.
+  mutating func endIsKnown(of app: String) { unheard.forget(app) }
+
+  /// The app's system has died, and with it what it knew of the app's latest events.
+  mutating func systemDied(of app: String, isRunning: Bool) {
+    unheard.systemDied(of: app)
+    if !isRunning { processEnded(app) }
   }
 
   mutating func launched(_ app: String, _ options: LaunchOptions) {
@@ -251,12 +284,12 @@ struct Reference: Sendable {
     guard forGood else { return }
     quit.insert(app)
     opened.remove(app)
-    for index in cast[app]?.managers.indices ?? 0..<0 { books[Caller(app, index + 1)] = nil }
+    forgetAll(of: app)
   }
 
   /// The user's switch clears what apps that are not running have asked for.
   mutating func bluetoothIsOff(for app: String) {
     guard cast[app]?.keepAlive == false else { return }
-    for index in cast[app]?.managers.indices ?? 0..<0 { books[Caller(app, index + 1)] = nil }
+    forgetAll(of: app)
   }
 }

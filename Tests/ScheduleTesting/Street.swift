@@ -129,6 +129,7 @@ package struct Street: Sendable {
     }
     if case .appEnded(let bundle, _, _) = event, let app = machines[name]?.apps[bundle] {
       reference.processEnded(app.actor.name)
+      reference.endIsKnown(of: app.actor.name)
     }
     guard var effects = systems[name]?.handle(event, at: now) else { return }
     deadlines[name] = systems[name]?.nextDeadline
@@ -226,12 +227,15 @@ package struct Street: Sendable {
       guard left > 0 else { return endProcess(name, bundle) }
       app.diesAfter = left - 1
     }
+    // A fault that leaves events out, or tells them twice, is not to be noticed by their numbers.
+    var numbered = event
+    if sabotage != nil { numbered.sequence = EventSequence(app.lastEvent + 1) }
     if let manager = event.manager.map({ Int($0.rawValue) }) {
       let peer = event.body.peer
       let isFirst = app.managers[manager]?.hasBeenTold == false
       var target = peer.flatMap { app.target($0) }
       if target == nil, let peer { target = machines[name]?.target(peer) }
-      reference.told(event.body, Caller(app.actor.name, manager), isFirst: isFirst, target: target)
+      reference.told(numbered, Caller(app.actor.name, manager), isFirst: isFirst, target: target)
     }
     if case .valueUpdated(let peer, _, let value) = event.body, let target = app.target(peer),
       UInt32(bytes: value) > newestValue(of: target)
@@ -239,9 +243,6 @@ package struct Street: Sendable {
       trouble("\(app.actor.name) is told of a value that \(target) has not pushed")
     }
     tally[event.body.kind.rawValue, default: 0] += 1
-    // A fault that leaves events out, or tells them twice, is not to be noticed by their numbers.
-    var numbered = event
-    if sabotage != nil { numbered.sequence = EventSequence(app.lastEvent + 1) }
     let requests = app.receive(numbered)
     machines[name]?.apps[bundle] = app
     for request in requests {
@@ -323,6 +324,7 @@ package struct Street: Sendable {
     machine.client = ClientIdentifier(":\(name).\(machine.lives)")
     systems[name] = BluetoothSystem(
       apps: machine.apps.values.map(\.actor.declaration), stored: machine.stored, seed: seed &+ machine.lives)
+    for app in machine.apps.values { reference.systemDied(of: app.actor.name, isRunning: app.process != nil) }
     machine.fuse = nil
     machine.attaching = [:]
     machine.owners = [:]

@@ -103,6 +103,13 @@ struct ScheduleTests {
       ),
       // An app that died of the news that its connection was lost never asked again.
       (8, "open cat; publish lock; connect cat.1 lock; pass 1000; kill cat 3; kill-bluetoothd tablet"),
+      // An app and its latchkeyd died together, after the app was told of a loss and before latchkeyd had heard so: its
+      // next process is restored as before, and told once more. The promise was too strict.
+      (
+        501_112,
+        "open heart; publish heart; open ann; make ann.2; connect ann.2 heart; connect ann.1 heart; pass 1000; "
+          + "kill-system phone 10; kill ann 3; restart-bluetoothd phone"
+      ),
     ] as [(UInt64, String)])
   func found(_ seed: UInt64, steps: String) throws {
     let schedule = Schedule(seed: seed, steps: try Schedule.steps(steps).get())
