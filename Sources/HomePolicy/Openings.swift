@@ -109,7 +109,11 @@ extension HomePolicy {
       // More evidence of an approach changes nothing: the person inside decides, or this phone's own.
       giveUp()
       ask(.somebodyInside, at: time)
-    case .refused, .turnedAway: conclude(opening)
+    case .refused:
+      conclude(opening)
+      // A person who asked has the lock's reason as the answer. Who only came stands at a door that stays shut.
+      if opening.because == .approach { tellWhoCame(.refused, bolt, at: time) }
+    case .turnedAway: conclude(opening)
     }
     if state.opening == nil { concludeWord(answer == .done ? .done : .failed) }
     store()
@@ -148,10 +152,14 @@ extension HomePolicy {
       return
     }
     conclude(opening)
-    guard isApproach else { return }
+    if isApproach { tellWhoCame(.jammed, bolt, at: time) }
+  }
+
+  /// Whoever came home is told why the door stays shut.
+  private mutating func tellWhoCame(_ doubt: Doubt, _ bolt: HomeBolt, at time: HomeTime) {
     isDoubtful = true
     isLockedOut = bolt != .unlocked
-    ask(.jammed, at: time)
+    ask(doubt, at: time)
   }
 
   /// The bolt is jammed, and is not tried again yet.

@@ -221,6 +221,8 @@ package enum Doubt: String, Sendable, Hashable {
   case somebodyInside
   /// The phone came home, and the bolt did not move, however often it was tried.
   case jammed
+  /// The phone came home, and the lock can't or may not open for it now: its battery, its mode, or the guest's grant.
+  case refused
 }
 
 /// The outcome of a person's command.

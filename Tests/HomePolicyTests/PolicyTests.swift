@@ -152,6 +152,35 @@ import TimeTypes
     #expect(phone.questions == [.jammed])
   }
 
+  @Test("L6: whoever comes home to a lock that refuses, for its battery or its mode, is told so, once in a while")
+  func refused() {
+    var phone = arrived()
+    #expect(phone.unlocks.count == 1)
+    phone.happens(.answered(.refused, bolt: .locked))
+    phone.happens(.offerReceived)
+    phone.signal(-60, for: 30)
+    #expect(phone.questions == [.refused])
+    #expect(phone.unlocks.count == 1)
+    // Within ten minutes another arrival is refused as well, and nobody is told again.
+    phone.happens(.linkDown)
+    phone.pass(120)
+    phone.walkHome()
+    #expect(phone.unlocks.count == 2)
+    phone.happens(.answered(.refused, bolt: .locked))
+    phone.signal(-60, for: 5)
+    #expect(phone.questions == [.refused])
+  }
+
+  @Test("L8: a person's own command that is refused has the reason as its answer, and asks nothing")
+  func refusedWord() {
+    var phone = Phone()
+    phone.settle()
+    phone.happens(.unlockAsked)
+    phone.happens(.answered(.refused, bolt: .locked))
+    phone.signal(-60, for: 5)
+    #expect(phone.wordOutcomes == [.failed] && phone.questions.isEmpty)
+  }
+
   @Test("L6: a bolt that is free again a moment after three attempts opens for the owner who waits at it")
   func freed() {
     var phone = arrived()

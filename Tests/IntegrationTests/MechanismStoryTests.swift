@@ -131,6 +131,29 @@ struct MechanismStoryTests {
     #expect(report.kept)
   }
 
+  @Test(
+    "L6: whoever comes home to a lock without enough charge, or in privacy, is told why the door stays shut",
+    arguments: [true, false])
+  func refusedArrival(forBattery: Bool) async throws {
+    let obstacle = forBattery ? "lock battery: {machine: door, percent: 5}" : "lock mode: {machine: door, to: privacy}"
+    let words = forBattery ? "battery is too low" : "operating mode does not allow it"
+    let report = try await tell(
+      """
+        - unlock: {machine: phone, saying: The door is unlocked}
+        - leave app: {machine: phone, app: agent}
+        - move: {machine: phone, to: [200, 0], over: 140s, as: departure}
+        - wait for: {event: bolt.moved, machine: door, fields: {to: locked, cause: leaving}, within: 5min}
+        - \(obstacle)
+        - pass: 1h
+        - move: {machine: phone, to: [1, 0], over: 140s, as: arrival}
+        - wait for: {event: unlock.asked, machine: phone, fields: {because: refused}, within: 5min}
+        - wait for: {event: user.alert, machine: phone, within: 1min}
+      """)
+    #expect(report.kept)
+    let alerts = report.timeline.filter { $0.is(Recorded.Daemon.userAlert) }
+    #expect(alerts.count == 1 && alerts[0][.text]?.contains(words) == true, "\(alerts)")
+  }
+
   @Test("L6: a bolt that jams before its owner, whose agent runs in the background, is tried until it is free")
   func freedInTime() async throws {
     let report = try await tell(

@@ -222,6 +222,7 @@ package struct Narrator: Sendable {
     switch because {
     case "noApproach": "nothing shows that the phone came from elsewhere"
     case "jammed": "the bolt has not moved, however often it was tried"
+    case "refused": "the lock can't, or may not, open for this phone now"
     case "noSignal": "it can't read how strong the signal is"
     case "somebodyInside": "somebody inside has locked the door, and nobody has turned the bolt since"
     case "lockedAtHome": "somebody at home locked the door, and nothing shows that its owner was away since"
