@@ -201,7 +201,7 @@ struct Device: Sendable {
     [(0x14, 2), (0x1F, 4), (0x15, 16)].flatMap { (type: UInt8, length: Int) in
       let bytes = data[type] ?? []
       return stride(from: 0, to: bytes.count / length * length, by: length)
-        .compactMap { BluetoothUUID(littleEndian: bytes[$0..<($0 + length)]) }
+        .compactMap { BluetoothUUID(littleEndian: Array(bytes[$0..<($0 + length)])) }
     }
   }
 

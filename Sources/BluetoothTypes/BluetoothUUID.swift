@@ -44,19 +44,21 @@ package struct BluetoothUUID: Sendable, Hashable, Comparable, Codable, CustomStr
   }
 
   /// Reads 2, 4 or 16 bytes, most significant first. Any other length gives `nil`.
-  package init?(bigEndian bytes: some Collection<UInt8>) {
+  package init?(bigEndian bytes: [UInt8]) {
+    var (high, low) = (UInt64(0), UInt64(0))
+    for byte in bytes {
+      high = high << 8 | low >> 56
+      low = low << 8 | UInt64(byte)
+    }
     switch bytes.count {
-    case 2, 4: self.init(bytes.reduce(UInt32(0)) { $0 << 8 | UInt32($1) })
-    case 16:
-      self.init(
-        high: bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) },
-        low: bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) })
+    case 2, 4: self.init(UInt32(truncatingIfNeeded: low))
+    case 16: self.init(high: high, low: low)
     default: return nil
     }
   }
 
   /// Reads 2, 4 or 16 bytes as sent on the air, least significant first. Any other length gives `nil`.
-  package init?(littleEndian bytes: some BidirectionalCollection<UInt8>) {
+  package init?(littleEndian bytes: [UInt8]) {
     self.init(bigEndian: bytes.reversed())
   }
 

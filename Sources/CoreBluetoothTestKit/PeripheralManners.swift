@@ -66,7 +66,7 @@ extension SimulatedPeripheral {
   ///   - uuid: A characteristic that it has now.
   ///   - access: Subscriptions that exist stay.
   public func setError(_ error: CBATTError.Code?, of uuid: String, for access: Access) {
-    guard let identifier = BluetoothUUID(bigEndian: known(uuid).data) else { return }
+    guard let identifier = BluetoothUUID(bigEndian: Array(known(uuid).data)) else { return }
     let attribute = MachineManners.Attribute(identifier, access.ofWorld)
     if let error {
       precondition((1...0xFF).contains(error.rawValue), "an error of ATT is 1 to 255, not \(error.rawValue)")

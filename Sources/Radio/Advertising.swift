@@ -141,7 +141,9 @@ extension Radio {
   mutating func advertise(_ outputs: inout [RadioOutput]) {
     for identifier in controllers.keys.sorted() {
       for handle in (controllers[identifier]?.advertisingSets ?? [:]).keys.sorted() {
-        guard let before = controllers[identifier]?.advertisingSets[handle] else { continue }
+        guard let before = controllers[identifier]?.advertisingSets[handle], before.next <= now.nanoseconds else {
+          continue
+        }
         let listeners = listeners(to: before, of: identifier).listeners
         guard !listeners.isEmpty else { continue }
         controllers[identifier]?.advertisingSets[handle]?.skip(to: now.nanoseconds)
@@ -170,17 +172,21 @@ extension Radio {
     func wake(at time: Int64) { wakeUp = min(wakeUp ?? time, time) }
     guard controllers[advertiser]?.isOnAir == true else { return ([], nil) }
     for (identifier, controller) in controllers where controller.scanner != nil || controller.initiator != nil {
-      guard let path = path(between: advertiser, and: identifier) else { continue }
-      // Controllers that stand still and can't hear each other never will.
-      let staysHeard = path.signal(at: max(now.nanoseconds, path.restsFrom)) != nil
-      guard staysHeard || !path.rests(at: now.nanoseconds) else { continue }
       let scans = controller.scanner.map { !$0.hasSeenAll(of: set, at: now) } ?? false
-      if controller.scanner != nil, !scans, case .resolvable(let key) = set.parameters.ownAddress {
-        wake(at: ResolvableAddress.nextChange(of: key, after: now).nanoseconds)
-      }
       let initiates =
         set.parameters.isConnectable && controller.initiator?.wants(set.parameters.ownAddress, at: now) == true
         && !areLinked(identifier, advertiser)
+      let waitsForAddress = controller.scanner != nil && !scans && set.parameters.ownAddress.isResolvable
+      // What a path does to signals takes the longest to compute.
+      guard scans || initiates || waitsForAddress, let path = path(between: advertiser, and: identifier) else {
+        continue
+      }
+      // Controllers that stand still and can't hear each other never will.
+      let staysHeard = path.signal(at: max(now.nanoseconds, path.restsFrom)) != nil
+      guard staysHeard || !path.rests(at: now.nanoseconds) else { continue }
+      if waitsForAddress, case .resolvable(let key) = set.parameters.ownAddress {
+        wake(at: ResolvableAddress.nextChange(of: key, after: now).nanoseconds)
+      }
       guard scans || initiates else { continue }
       if !path.rests(at: now.nanoseconds) {
         guard let beginning = path.reachBegins() else { continue }

@@ -6,9 +6,11 @@ import Glibc
 struct Path: Sendable, Equatable {
   private let physics: RadioPhysics
   private let seed: UInt64
-  /// The numbers of the controllers, lower first.
-  private let numbers: [UInt64]
-  private let motions: [Motion]
+  /// The numbers of the controllers, and their motions.
+  private let lowerNumber: UInt64
+  private let upperNumber: UInt64
+  private let lowerMotion: Motion
+  private let upperMotion: Motion
   /// The pair's constant share of the path loss, in dB.
   private let shadow: Double
   /// From when on both stand still.
@@ -18,8 +20,8 @@ struct Path: Sendable, Equatable {
     self.physics = physics
     self.seed = seed
     let (lower, upper) = one.number <= other.number ? (one, other) : (other, one)
-    numbers = [lower.number, upper.number]
-    motions = [lower.motion, upper.motion]
+    (lowerNumber, upperNumber) = (lower.number, upper.number)
+    (lowerMotion, upperMotion) = (lower.motion, upper.motion)
     restsFrom = max(lower.motion.ended, upper.motion.ended)
     var draws = RandomDraws(seed, DrawPurpose.shadowing, lower.number, upper.number)
     shadow = physics.shadowing * draws.bell()
@@ -27,14 +29,14 @@ struct Path: Sendable, Equatable {
 
   /// The mean strength at which the two hear each other, in dBm, or `nil` if they don't.
   func signal(at time: Int64) -> Double? {
-    let (one, other) = (motions[0].position(at: time), motions[1].position(at: time))
+    let (one, other) = (lowerMotion.position(at: time), upperMotion.position(at: time))
     let (x, y) = (other.x - one.x, other.y - one.y)
     let unshaded = physics.signal(over: (x * x + y * y).squareRoot()) + shadow
     // For most pairs far apart, this check is enough.
     guard physics.reaches(unshaded + physics.wayShadowingLimit) else { return nil }
     var signal = unshaded + wayShadow(one, other)
-    if let carriage = motions[0].carriage { signal -= physics.bodyLoss * carriage.shade(towards: x, y, at: time) }
-    if let carriage = motions[1].carriage { signal -= physics.bodyLoss * carriage.shade(towards: -x, -y, at: time) }
+    if let carriage = lowerMotion.carriage { signal -= physics.bodyLoss * carriage.shade(towards: x, y, at: time) }
+    if let carriage = upperMotion.carriage { signal -= physics.bodyLoss * carriage.shade(towards: -x, -y, at: time) }
     return physics.reaches(signal) ? signal : nil
   }
 
@@ -45,8 +47,8 @@ struct Path: Sendable, Equatable {
   /// the end.
   func isSafe(from start: Int64, to end: Int64) -> Bool {
     if rests(at: start) { return signal(at: start).map(physics.isSafe) ?? false }
-    let times = [start, min(end, restsFrom)] + motions.map(\.ended).filter { $0 > start && $0 < end }
-    let bodies = Double(motions.count { $0.carriage != nil })
+    let times = [start, min(end, restsFrom)] + ends.filter { $0 > start && $0 < end }
+    let bodies = (lowerMotion.carriage == nil ? 0.0 : 1) + (upperMotion.carriage == nil ? 0.0 : 1)
     let least = shadow - physics.wayShadowingLimit - physics.bodyLoss * bodies
     return times.allSatisfy { physics.isSafe(physics.signal(over: distance(at: $0)) + least) }
   }
@@ -55,9 +57,9 @@ struct Path: Sendable, Equatable {
   /// beginning of the motions and not from the present, so that it does not depend on when it is asked.
   func reachBegins() -> Int64? {
     let reach = physics.reach(withShadow: shadow)
-    let beginning = motions.map(\.began).max() ?? 0
+    let beginning = max(lowerMotion.began, upperMotion.began)
     if distance(at: beginning) <= reach { return beginning }
-    let turns = ([beginning] + motions.map(\.ended).filter { $0 > beginning }).sorted()
+    let turns = ([beginning] + ends.filter { $0 > beginning }).sorted()
     for (from, until) in zip(turns, turns.dropFirst()) {
       if let share = Self.nearing(relativePlace(at: from), relativePlace(at: until), reach) {
         return from + Int64(Double(until - from) * share)
@@ -66,8 +68,10 @@ struct Path: Sendable, Equatable {
     return nil
   }
 
+  private var ends: [Int64] { [lowerMotion.ended, upperMotion.ended] }
+
   private func relativePlace(at time: Int64) -> Position {
-    let (one, other) = (motions[0].position(at: time), motions[1].position(at: time))
+    let (one, other) = (lowerMotion.position(at: time), upperMotion.position(at: time))
     return Position(x: other.x - one.x, y: other.y - one.y)
   }
 
@@ -93,7 +97,7 @@ struct Path: Sendable, Equatable {
   /// Technol. 57, 2008). It stays the same while both stand still.
   private func wayShadow(_ one: Position, _ other: Position) -> Double {
     guard physics.wayShadowing > 0 else { return 0 }
-    let sum = (field(of: numbers[0], at: one) + field(of: numbers[1], at: other)) / 2.0.squareRoot()
+    let sum = (field(of: lowerNumber, at: one) + field(of: upperNumber, at: other)) / 2.0.squareRoot()
     return physics.wayShadowing * min(RandomDraws.bellLimit, max(-RandomDraws.bellLimit, sum))
   }
 
@@ -106,7 +110,7 @@ struct Path: Sendable, Equatable {
       let share = (1 - abs(x - column - right)) * (1 - abs(y - row - up))
       guard share > 0 else { continue }
       var draws = RandomDraws(
-        seed, DrawPurpose.wayShadowing, numbers[0], numbers[1], controller, UInt64(bitPattern: Int64(column + right)),
+        seed, DrawPurpose.wayShadowing, lowerNumber, upperNumber, controller, UInt64(bitPattern: Int64(column + right)),
         UInt64(bitPattern: Int64(row + up)))
       sum += share * draws.bell()
       squares += share * share

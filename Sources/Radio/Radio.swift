@@ -51,13 +51,13 @@ package struct Radio: Sendable {
     return hasUnheardEnds
   }
 
+  /// Whether neither end knows of the link any more, or there never was one.
+  package func isOver(_ link: LinkIdentifier) -> Bool { links[link] == nil }
+
   /// The signal strength that one end of a link sees, in dBm, or `nil` if there is no such link.
   ///
   /// - Parameter time: the present time if it is later than the last input. The radio need not be told that time
   ///   passed.
-  /// Whether neither end knows of the link any more, or there never was one.
-  package func isOver(_ link: LinkIdentifier) -> Bool { links[link] == nil }
-
   package func rssi(of link: LinkIdentifier, at controller: ControllerIdentifier, time: Instant? = nil) -> Int8? {
     let nanoseconds = max(now, time ?? now).nanoseconds
     guard let state = links[link], let role = state.role(of: controller), state[role].isOpen,
@@ -86,8 +86,9 @@ package struct Radio: Sendable {
   }
 
   private mutating func findDeadline() {
-    let deadlines = [nextLinkDeadline(), nextAdvertisement()].compactMap { $0 }
-    nextDeadline = deadlines.min().map(Instant.init(nanoseconds:))
+    let (link, advertisement) = (nextLinkDeadline(), nextAdvertisement())
+    let next = min(link ?? .max, advertisement ?? .max)
+    nextDeadline = next == .max ? nil : Instant(nanoseconds: next)
   }
 
   private mutating func take(_ input: RadioInput) throws(Refusal) {

@@ -73,6 +73,8 @@ package enum OwnAddress: Sendable, Hashable {
   case fixed(DeviceAddress)
   /// A resolvable private address that changes every `ResolvableAddress.rotation`.
   case resolvable(IdentityResolvingKey)
+
+  var isResolvable: Bool { if case .resolvable = self { true } else { false } }
 }
 
 package struct AdvertisingParameters: Sendable, Hashable {
