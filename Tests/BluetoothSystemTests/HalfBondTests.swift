@@ -152,4 +152,32 @@ import TimeTypes
     for _ in 0..<12 { barrenLink(&desk) }
     #expect(removals(desk) == 0)
   }
+
+  @Test(
+    "A8: a link that lasts proves its bond while it lasts: this system may be killed before it ends, and does not see how long it was",
+    arguments: [false, true])
+  func killedDuringTheLink(_ isFoundAgain: Bool) {
+    var desk = Desk()
+    desk.appear(bonded: false)
+    desk.open()
+    desk.createCentral()
+    desk.connect()
+    desk.linkUp()
+    desk.change(["Paired": .bool(true), "Bonded": .bool(true), "UUIDs": .strings([Desk.service.description])])
+    if !isFoundAgain { desk.pass(.seconds(6)) }
+    desk.restartSystem()
+    desk.appear(connected: isFoundAgain)
+    desk.attach()
+    desk.createCentral()
+    if isFoundAgain {
+      // The link is older than this run, which sees it last.
+      desk.pass(.seconds(6))
+      desk.restartSystem()
+      desk.appear()
+      desk.attach()
+      desk.createCentral()
+    }
+    for _ in 0..<12 { barrenLink(&desk) }
+    #expect(removals(desk) == 0)
+  }
 }

@@ -94,6 +94,6 @@ struct PeerTable<Value: Scheduled & Sendable>: Sendable, Sequence {
 extension ConnectionAttempt: Scheduled {}
 extension OperationQueue: Scheduled {}
 extension LinkCapacity: Scheduled {}
-extension LinkHealth: Scheduled { var deadline: Instant? { checkAt } }
+extension LinkHealth: Scheduled {}
 extension DatabaseHealing: Scheduled { var deadline: Instant? { dropAt } }
 extension SubscriptionRenewal: Scheduled { var deadline: Instant? { endsAt } }

@@ -10,7 +10,8 @@ import TimeTypes
 ///
 /// - This system made it for an app that asked for the peer, while no user attended, so by Just Works.
 /// - No link has come up with it since, and the link on which it was made was lost within seconds, before the peer said
-///   anything that came a second after the bond or later: a program that was killed in the moment of the bond says
+///   anything that came a second after the bond or later (a link that lasts proves its bond while it does, because this system may
+///   be killed before it sees its end): a program that was killed in the moment of the bond says
 ///   nothing. Without this rule, three short links at the edge of the range would take a good bond from a phone that left
 ///   soon, and a peer that has the bond does not bond again (`JustWorksRepairing = never`). If the key of a
 ///   bond that once worked is refused, the cause is either a peer that was reset, which a user must then pair again,

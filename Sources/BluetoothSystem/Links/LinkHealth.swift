@@ -18,6 +18,8 @@ struct LinkHealth: Sendable {
   private var hasBond = false
   /// When the bond was made, if it was made on this link.
   private var bondedAt: Instant?
+  /// When the link will have lasted long enough to prove its bond, if that is not proven yet.
+  private var provesBondAt: Instant?
   /// How many bonds were removed as half-made.
   private var removedBonds = 0
   /// How many links in a row ended because the peer lacked the key, according to bluetoothd.
@@ -46,12 +48,14 @@ struct LinkHealth: Sendable {
     checkAt = now + Self.resolveLimit
     hasBond = isBonded
     bondedAt = nil
+    provesBondAt = nil
   }
 
   /// The link existed before this system started.
-  mutating func wasFound(isResolved: Bool, at now: Instant) {
+  mutating func wasFound(isResolved: Bool, isBondUnproven: Bool, at now: Instant) {
     if since == nil { since = now }
     if !isResolved { checkAt = now + Self.resolveLimit }
+    if isBondUnproven { provesBondAt = now + Self.barrenLimit }
   }
 
   /// Services are resolved. Returns whether that proves the bond.
@@ -73,6 +77,7 @@ struct LinkHealth: Sendable {
     let began = since
     since = nil
     checkAt = nil
+    provesBondAt = nil
     var loss = Loss()
     if let began, !wasResolved, isBonded, now < began + Self.barrenLimit {
       barrenLinks += 1
@@ -115,7 +120,20 @@ struct LinkHealth: Sendable {
 
   // MARK: Bonds
 
-  mutating func bonded(at now: Instant) { bondedAt = now }
+  mutating func bonded(at now: Instant) {
+    bondedAt = now
+    provesBondAt = now + Self.barrenLimit
+  }
+
+  /// Returns whether the link has lasted long enough now. That is not left to its end, which this system may not see.
+  mutating func takeProof(at now: Instant) -> Bool {
+    guard let due = provesBondAt, due <= now else { return false }
+    provesBondAt = nil
+    return true
+  }
+
+  /// When there is something to do.
+  var deadline: Instant? { [checkAt, provesBondAt].compactMap { $0 }.min() }
 
   /// Whether what the peer says now proves the bond that was made on this link.
   func answerProvesBond(at now: Instant) -> Bool { bondedAt.map { now >= $0 + Self.bondedAnswerLimit } ?? false }
@@ -123,6 +141,7 @@ struct LinkHealth: Sendable {
   mutating func bondIsProven() {
     removedBonds = 0
     bondedAt = nil
+    provesBondAt = nil
   }
 
   /// Takes a bond for half-made if enough links have broken off at once: three for the first bond with a peer, six
@@ -230,7 +249,9 @@ extension BluetoothSystem {
   mutating func probeAdoptedLinks() {
     for device in bluez.devices.connectedDevices {
       guard isWanted(device.peer) else { continue }
-      links[device.peer, default: LinkHealth()].wasFound(isResolved: device.isResolved, at: now)
+      links[device.peer, default: LinkHealth()].wasFound(
+        isResolved: device.isResolved, isBondUnproven: device.isBonded && peers[device.peer]?.isBondUnproven == true,
+        at: now)
       call(device.path, .readConnectionRSSI, for: .probe(device.peer))
     }
   }
@@ -245,6 +266,7 @@ extension BluetoothSystem {
 
   mutating func reconcileLinks() {
     for peer in links.due(at: now) {
+      if links[peer]?.takeProof(at: now) == true, bluez.device(peer)?.isConnected == true { bondIsProven(peer) }
       guard let health = links[peer], links[peer]?.takeCheck(at: now) == true else { continue }
       guard let device = bluez.device(peer), device.isConnected else { continue }
       if device.isDisconnecting {
