@@ -73,6 +73,10 @@ struct ExpectationReader {
           file: file, line: node.mark?.line ?? outer.lineNumber(of: key),
           problem: "'\(key)' lists machines with the agent, or nobody: []\(what)", choices: phones)
       }
+      guard !expectation.machines.contains(name) else {
+        throw ScenarioError(
+          file: file, line: node.mark?.line ?? outer.lineNumber(of: key), problem: "'\(key)' lists '\(name)' twice")
+      }
       expectation.machines.append(name)
     }
     return expectation

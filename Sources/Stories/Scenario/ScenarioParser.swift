@@ -59,7 +59,7 @@ package struct ScenarioParser {
         try chapter.allow(["name", "steps", "promises"])
         chapters.append(
           Chapter(
-            name: try chapter.text("name"), steps: try parser.steps(chapter, &made),
+            name: try name(of: chapter, after: chapters), steps: try parser.steps(chapter, &made),
             promises: try parser.promises(chapter, "promises")))
       }
       guard !chapters.isEmpty else { throw reader.error("'chapters' is empty", at: "chapters") }
@@ -76,6 +76,18 @@ package struct ScenarioParser {
       name: try reader.text("name"), title: title, seed: seed,
       days: days, machines: machines, radio: try radio(reader), chapters: chapters,
       promises: try parser.promises(reader, "promises"))
+  }
+
+  /// Verdicts and journals know a chapter by its name.
+  private static func name(of chapter: MappingReader, after others: [Chapter]) throws(ScenarioError) -> String {
+    let name = try chapter.text("name")
+    guard !others.contains(where: { $0.name == name }) else {
+      throw chapter.error("another chapter is called '\(name)' already", at: "name")
+    }
+    guard name != Verdict.wholeRun else {
+      throw chapter.error("a chapter can't be called '\(name)', which is what the verdict calls the story", at: "name")
+    }
+    return name
   }
 
   /// A level of noise, or a mapping of a level and changed parameters.
@@ -207,17 +219,21 @@ package struct ScenarioParser {
     guard reader.has(key) else { return [] }
     var references: [PromiseReference] = []
     for node in try reader.list(key) {
-      guard let name = node.scalar?.string else {
-        let expectation = try ExpectationReader(file: file, machines: machines).read(node)
-        references.append(PromiseReference(expectation, line: node.mark?.line))
-        continue
+      let reference = try promise(node)
+      guard !references.contains(where: { $0.name == reference.name && $0.expectation == reference.expectation }) else {
+        throw ScenarioError(
+          file: file, line: reference.line, problem: "the promise '\(reference.name)' is listed twice in '\(key)'")
       }
-      guard Promise.named(name) != nil else {
-        throw ExpectationReader(file: file, machines: machines).refusal(ofWord: name, line: node.mark?.line)
-      }
-      references.append(PromiseReference(name, line: node.mark?.line))
+      references.append(reference)
     }
     return references
+  }
+
+  private func promise(_ node: Node) throws(ScenarioError) -> PromiseReference {
+    let reader = ExpectationReader(file: file, machines: machines)
+    guard let name = node.scalar?.string else { return PromiseReference(try reader.read(node), line: node.mark?.line) }
+    guard Promise.named(name) != nil else { throw reader.refusal(ofWord: name, line: node.mark?.line) }
+    return PromiseReference(name, line: node.mark?.line)
   }
 
   private func steps(_ reader: MappingReader, _ made: inout StoryPapers) throws(ScenarioError) -> [Step] {
