@@ -176,8 +176,8 @@ let package = Package(
     library(
       "Stories",
       [
-        "AgentQuestions", "BluetoothSystem", "BluetoothTypes", "ChildProcesses", "LockCryptography", "Worlds",
-        "Journal", "JournalEvents", "Radio", "AppLink", "TimeTypes", yams,
+        "AgentQuestions", "BluetoothSystem", "BluetoothTypes", "ChildProcesses", "HomePolicy", "LockCryptography",
+        "LockFirmware", "LockProtocol", "Worlds", "Journal", "JournalEvents", "Radio", "AppLink", "TimeTypes", yams,
       ]),
 
     // Shows a story and its verdict to a person: in words on a terminal, and as a picture.

@@ -71,7 +71,7 @@ package struct Event: Sendable, Hashable {
 }
 
 /// `CBManagerState`, with its raw values.
-package enum ManagerState: UInt8, Sendable, Hashable, Codable {
+package enum ManagerState: UInt8, Sendable, Hashable, Codable, CaseIterable {
   case unknown = 0
   case resetting, unsupported, unauthorized, poweredOff, poweredOn
 }

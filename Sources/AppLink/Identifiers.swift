@@ -33,7 +33,7 @@ package struct EventSequence: Sendable, Hashable, Comparable, Codable {
 }
 
 /// The two kinds of manager.
-package enum Role: String, Sendable, Hashable, Codable {
+package enum Role: String, Sendable, Hashable, Codable, CaseIterable {
   case central
   case peripheral
 }

@@ -79,7 +79,7 @@ package struct LeftOutApp: Sendable, Hashable {
 }
 
 /// Why an app is started.
-package enum LaunchReason: String, Sendable, Hashable, Codable {
+package enum LaunchReason: String, Sendable, Hashable, Codable, CaseIterable {
   /// The user opened it.
   case opened
   /// Something happened that its state was preserved for.

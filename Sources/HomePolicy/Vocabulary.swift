@@ -77,7 +77,7 @@ package struct HomeState: Sendable, Hashable {
 }
 
 /// Why a door is opened. There is no third reason.
-package enum OpeningReason: String, Sendable, Hashable {
+package enum OpeningReason: String, Sendable, Hashable, CaseIterable {
   /// The owner's approach was observed.
   case approach
   /// A person commanded it.
@@ -210,7 +210,7 @@ package enum HomeCommand: Sendable, Hashable {
 }
 
 /// Why a door is not opened by itself.
-package enum Doubt: String, Sendable, Hashable {
+package enum Doubt: String, Sendable, Hashable, CaseIterable {
   /// The link came up as strong as it is now, so nothing shows that the phone came from elsewhere.
   case noApproach
   /// The signal can't be read, so nothing shows where the phone is.
@@ -226,7 +226,7 @@ package enum Doubt: String, Sendable, Hashable {
 }
 
 /// The outcome of a person's command.
-package enum WordOutcome: String, Sendable, Hashable {
+package enum WordOutcome: String, Sendable, Hashable, CaseIterable {
   /// The lock reports that its bolt is open.
   case done
   /// There is no link to the lock.

@@ -47,7 +47,7 @@ package struct LockCommand: Equatable, Sendable {
 }
 
 /// The bolt's position, with Matter's words and numbers (Door Lock cluster, `LockState`).
-package enum LockState: UInt8, Equatable, Sendable {
+package enum LockState: UInt8, Equatable, Sendable, CaseIterable {
   /// Between the ends: moving, jammed, or interrupted during a turn.
   case notFullyLocked = 0
   case locked = 1
@@ -55,7 +55,7 @@ package enum LockState: UInt8, Equatable, Sendable {
 }
 
 /// The door's position, with Matter's words and numbers (Door Lock cluster, `DoorState`).
-package enum DoorState: UInt8, Equatable, Sendable {
+package enum DoorState: UInt8, Equatable, Sendable, CaseIterable {
   case open = 0
   case closed = 1
   case jammed = 2
@@ -71,7 +71,7 @@ package enum DoorState: UInt8, Equatable, Sendable {
 }
 
 /// The result of a command.
-package enum LockResult: UInt8, Equatable, Sendable {
+package enum LockResult: UInt8, Equatable, Sendable, CaseIterable {
   /// The bolt moved to where the command wanted it.
   case done = 0
   /// The bolt was already there, or another command took it there.

@@ -39,7 +39,28 @@ enum EventNames {
     throw reader.error("no program '\(process)' records '\(event)'", at: "process", choices: likely.sorted())
   }
 
-  static func check(
+  /// Reads the values that an event's fields must have.
+  ///
+  /// - Parameter known: the fields that the event may have, or `nil` for a program's own event.
+  static func fields(
+    _ reader: MappingReader, of pattern: EventPattern, known: Set<String>?, _ machines: [MachineDescription]
+  ) throws(ScenarioError) -> [String: String] {
+    let values = EventValues(machines, machine: pattern.machine)
+    let kinds = Recorded.vocabularies.filter { kind in pattern.process.map { kind.processes.contains($0) } ?? true }
+    var fields: [String: String] = [:]
+    for key in reader.keys {
+      let value = try reader.text(key)
+      try check(field: key, of: pattern.event, known: known, reader)
+      if let valid = values.values(of: key, in: pattern.event, kinds), !valid.contains(value) {
+        throw reader.error("'\(key)' of '\(pattern.event)' can't be '\(value)'", at: key, choices: valid.sorted())
+      }
+      fields[key] = value
+    }
+    try check(doorIn: reader, of: pattern.event, process: pattern.process, machines)
+    return fields
+  }
+
+  private static func check(
     field: String, of event: String, known: Set<String>?, _ reader: MappingReader
   ) throws(ScenarioError) {
     guard let known, !known.contains(field) else { return }
@@ -52,7 +73,7 @@ enum EventNames {
   }
 
   /// In a story with several locks, the agent's records name doors by their machines.
-  static func check(
+  private static func check(
     doorIn fields: MappingReader, of event: String, process: String?, _ machines: [MachineDescription]
   ) throws(ScenarioError) {
     let (key, doors) = (JournalField.door.rawValue, machines.filter { $0.apps.contains(.lock) }.map(\.name))

@@ -123,11 +123,8 @@ struct ExpectationReader {
       let known = try EventNames.check(event, of: app.process, apps: app.isDescribed ? [app.name] : [], reader)
       if let node = reader.node("fields") {
         let fields = try MappingReader(node, subject: "'fields' of \(reader.subject)", file: file)
-        for key in fields.keys {
-          expectation.fields[key] = try fields.text(key)
-          try EventNames.check(field: key, of: event, known: known, fields)
-        }
-        try EventNames.check(doorIn: fields, of: event, process: app.process, machines)
+        let pattern = EventPattern(named: event, process: app.process)
+        expectation.fields = try EventNames.fields(fields, of: pattern, known: known, machines)
       }
     default: break
     }

@@ -214,11 +214,7 @@ struct StepReader {
       pattern.event, of: pattern.process, apps: Set(machines.flatMap(\.apps).filter(\.isDescribed).map(\.name)), reader)
     if let node = reader.node("fields") {
       let fields = try MappingReader(node, subject: "'fields' of step '\(kind)'", file: file)
-      for key in fields.keys {
-        pattern.fields[key] = try fields.text(key)
-        try EventNames.check(field: key, of: pattern.event, known: known, fields)
-      }
-      try EventNames.check(doorIn: fields, of: pattern.event, process: pattern.process, machines)
+      pattern.fields = try EventNames.fields(fields, of: pattern, known: known, machines)
     }
     try EventNames.check(places: machines, of: pattern, reader)
     return .wait(pattern, limit: reader.has("within") ? try reader.duration("within") : .seconds(60))

@@ -37,7 +37,7 @@ package struct TrustedCentral: Equatable, Sendable {
 }
 
 /// The bolt's position according to its own switches.
-package enum BoltPosition: UInt8, Equatable, Sendable {
+package enum BoltPosition: UInt8, Equatable, Sendable, CaseIterable {
   /// At neither end.
   case between = 0
   case locked = 1
@@ -53,7 +53,7 @@ package enum BoltPosition: UInt8, Equatable, Sendable {
 }
 
 /// The positions to which a bolt can be sent.
-package enum BoltTarget: UInt8, Equatable, Sendable {
+package enum BoltTarget: UInt8, Equatable, Sendable, CaseIterable {
   case locked = 1
   case unlocked = 2
 
@@ -279,7 +279,7 @@ package enum LockNote: Equatable, Sendable {
 }
 
 /// Why a command was refused. The central is told only that it was.
-package enum RefusalReason: UInt8, Equatable, Sendable {
+package enum RefusalReason: UInt8, Equatable, Sendable, CaseIterable {
   /// There is no offer to this central: it was used, or there was none.
   case noOffer
   case wrongLength
@@ -298,7 +298,7 @@ package enum RefusalReason: UInt8, Equatable, Sendable {
 }
 
 /// Why the bolt moved.
-package enum MovementCause: UInt8, Equatable, Sendable {
+package enum MovementCause: UInt8, Equatable, Sendable, CaseIterable {
   /// A phone's command.
   case phone = 1
   /// An authenticated phone's link was lost.

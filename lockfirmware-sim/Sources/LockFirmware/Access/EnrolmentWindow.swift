@@ -32,7 +32,7 @@ struct Enrolled: Sendable {
 }
 
 /// Why the window for enrolments has closed.
-package enum EnrolmentEnd: UInt8, Equatable, Sendable {
+package enum EnrolmentEnd: UInt8, Equatable, Sendable, CaseIterable {
   case phoneEnrolled = 0
   case tooManyWrongCodes = 1
   case timeOver = 2

@@ -1,7 +1,7 @@
 import LockProtocol
 
 /// The battery's charge, with Matter's words and numbers (Power Source cluster, `BatChargeLevel`).
-package enum BatteryLevel: UInt8, Equatable, Sendable {
+package enum BatteryLevel: UInt8, Equatable, Sendable, CaseIterable {
   case ok = 0
   case warning = 1
   case critical = 2
