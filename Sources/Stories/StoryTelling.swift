@@ -196,6 +196,17 @@ extension ScenarioRun {
       + "latest action, and only what comes after that counts"
   }
 
+  /// What a wait in vain has seen instead: the event with other values.
+  private func other(than pattern: EventPattern) -> String {
+    var event = pattern
+    event.fields = [:]
+    guard !pattern.fields.isEmpty,
+      let seen = chronicle.entries[waitsFrom...].last(where: { event.matches($0) && !pattern.matches($0) })
+    else { return "" }
+    let values = pattern.fields.keys.sorted().map { "\($0)=\(seen.fields[$0] ?? "")" }.joined(separator: " ")
+    return "; the last \(pattern.event) had \(values)"
+  }
+
   /// Waits for an event after the last action on the world.
   private func wait(_ pattern: EventPattern, _ limit: Duration, _ note: String?) throws {
     options.observe(.waiting(for: note ?? "\(pattern)"))
@@ -213,7 +224,7 @@ extension ScenarioRun {
       try mark(.waitFailed, message: "waited \(DurationText.format(limit)) in vain for \(pattern)")
       throw Stopped(
         reason: "waited \(DurationText.format(limit)) for \(pattern), which did not come; what came: "
-          + (seen.isEmpty ? "nothing" : seen) + earlier(pattern, than: limit))
+          + (seen.isEmpty ? "nothing" : seen) + other(than: pattern) + earlier(pattern, than: limit))
     }
     try mark(.waited, message: note ?? "there it is: \(pattern)")
   }
