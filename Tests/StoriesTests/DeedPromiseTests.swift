@@ -73,6 +73,26 @@ extension PromiseTests {
     #expect(try judge("opened-only-on-arrival", evidence(refused)).judgement == .broken)
   }
 
+  @Test("L7: a word holds for a short while: a phone that keeps it, and opens minutes later, breaks the promise")
+  func oldWord() throws {
+    let opening = Self.dead.filter {
+      $0.is(Recorded.Agent.unlockWritten) || $0.is(Recorded.Lock.commandAccepted) || $0.is(Recorded.Lock.boltMoved)
+    }.suffix(3)
+      .map { $0 }.with(Recorded.Agent.unlockWritten, .because, "word")
+    let said = StoryJournal.jumped.afterwards(opening)
+      .inserting(Recorded.Story.userUnlocked, StoryJournal.agent, before: Recorded.Agent.unlockWritten)
+    let given = try #require(said.firstIndex { $0.is(Recorded.Story.userUnlocked) })
+    func judged(after seconds: Int64) throws -> PromiseResult {
+      var story = said
+      for index in story.indices where index > given { story[index].t += seconds * 1_000_000_000 }
+      return try judge("opened-only-on-arrival", evidence(story))
+    }
+    // An agent that has to be started first, and a lock that is tried again.
+    #expect(try judged(after: 60).kept)
+    let late = try judged(after: 180)
+    #expect(late.judgement == .broken && late.reason.contains("word"), "\(late.reason)")
+  }
+
   @Test("A1: a phone opens on its owner's word, once for each time it was given, and not on its agent's alone")
   func word() throws {
     let opening = Self.dead.filter {

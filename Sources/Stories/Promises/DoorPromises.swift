@@ -1,3 +1,4 @@
+import HomePolicy
 import Journal
 import JournalEvents
 
@@ -153,6 +154,7 @@ enum DoorPromises {
     if own.isEmpty, !written.isEmpty {
       return evidence.neverJudged("another phone opened the door", written)
     }
+    if let finding = onWord(evidence, open) { return finding }
     let repeats = own.dropFirst().filter { isRepeat($0, evidence, home) }
     guard own.count - repeats.count == 1 else {
       return .broken("\(count(own.count - repeats.count, "unlock")) written", own)
@@ -163,6 +165,15 @@ enum DoorPromises {
     let took = elapsed(from: evidence.entries[home.lowerBound], to: open)
     let writes = repeats.isEmpty ? "one write" : "one unlock, written \(count(own.count, "time"))"
     return .kept("\(writes), one movement, \(took) after the return", own + accepted + [open])
+  }
+
+  /// `nil` if the phone opened by itself. On its owner's word it opens wherever that owner came from.
+  private static func onWord(_ evidence: Evidence, _ open: JournalEntry) -> Finding? {
+    guard let index = evidence.first(in: 0..<evidence.window.upperBound, where: { $0 == open }),
+      let cause = SafetyPromises.cause(evidence, of: index, door: open.machine),
+      cause[.because] == OpeningReason.word.rawValue
+    else { return nil }
+    return evidence.neverJudged("the owner's word opened the door, and not the arrival", [cause, open])
   }
 
   /// Whether the lock had told the phone before that it does not know this operation: the first write of it got lost.
@@ -191,6 +202,7 @@ enum DoorPromises {
     guard !open.isByHand else {
       return evidence.neverJudged("a hand opened the door before a phone did", [open])
     }
+    if let finding = onWord(evidence, open) { return finding }
     let took = elapsed(from: evidence.entries[home.lowerBound], to: open)
     let written = evidence.all(in: home) { $0.isAgent(.unlockWritten) }
     let operations = Set(written.map { $0[.operation] }).count

@@ -1,5 +1,8 @@
+import HomePolicy
 import Journal
 import JournalEvents
+import TimeTypes
+import Worlds
 
 /// The door stays locked unless its owner comes.
 enum SafetyPromises {
@@ -38,19 +41,23 @@ enum SafetyPromises {
     func allows(at t: Int64) -> Bool { t <= walkEnds + Self.grace || (!hasOpened && !wasOpen) }
   }
 
+  /// How old the word may be for which a phone writes: latchkeyd keeps it for an agent that does not take it for 45 s, and the
+  /// agent for 20 s. The rest is for a lock that is busy, or jams and is tried again.
+  private static let wordLifetime: Int64 = 120_000_000_000
+
   private static func openedOnlyOnArrival(_ evidence: Evidence, door: String) -> Finding {
     var approaches: [String: Approach] = [:]
     var opened: [JournalEntry] = []
-    // Commands of owners for which no door has opened yet.
-    var words: [String: Int] = [:]
+    // When owners gave the commands for which no door has opened yet.
+    var words: [String: [Int64]] = [:]
     for index in 0..<evidence.window.upperBound {
       let entry = evidence.entries[index]
       let walk = Int64((Double(entry[.over] ?? "") ?? 0) * 1e9)
       switch (entry.mark, entry.event(as: Recorded.Lock.self)) {
-      case (.userUnlocked?, _): words[entry.machine, default: 0] += 1
+      case (.userUnlocked?, _): words[entry.machine, default: []].append(entry.t)
       // A command that was refused opens nothing later.
       case (.userAnswered?, _) where entry[.about] == "unlock" && entry[.outcome] == "refused":
-        words[entry.machine] = max(0, words[entry.machine, default: 0] - 1)
+        _ = words[entry.machine]?.popLast()
       case (.ownerLeft?, _): approaches[entry.machine] = nil
       case (.ownerReturned?, _):
         let isOpen = evidence.bolt(of: door, before: index) == "unlocked"
@@ -72,9 +79,15 @@ enum SafetyPromises {
         if evidence.window.contains(index) { opened.append(entry) }
         let phone = cause?.machine ?? ""
         // The agent's own record is not enough: an owner must have given the command, once for each opening.
-        if cause?[.because] == "word", let given = words[phone], given > 0 {
-          words[phone] = given - 1
-          continue
+        let given = words[phone] ?? []
+        if let cause, cause[.because] == OpeningReason.word.rawValue, let last = given.last {
+          let fresh = given.filter { cause.t - $0 <= wordLifetime }
+          words[phone] = Array(fresh.dropFirst())
+          if !fresh.isEmpty { continue }
+          guard evidence.window.contains(index) else { continue }
+          return .broken(
+            "\(phone) opened the door on a word that was given \(DurationText.format(.nanoseconds(cause.t - last))) before",
+            [cause, entry])
         }
         if approaches[phone]?.allows(at: entry.t) == true {
           approaches[phone]?.hasOpened = true
