@@ -20,8 +20,8 @@ extension PromiseTests {
     var description: String { "\(promise): \(what)" }
   }
 
-  static let dead = StoryJournal.dead
-  static let suspended = StoryJournal.suspended
+  static let dead = StoryJournal.dead.goingOn
+  static let suspended = StoryJournal.suspended.goingOn
   static let lockFaults = StoryJournal.lockFaults
   static let agent = StoryJournal.agent
 
@@ -40,6 +40,15 @@ extension PromiseTests {
     .init("locked-on-leaving", "nobody left", dead.without(Recorded.Story.ownerLeft), .notJudged),
     .init(
       "locked-on-leaving", "locked before", dead.with(Recorded.Lock.started, .bolt, "locked"), .notJudged),
+    .init(
+      "locked-on-leaving", "in passage mode, which somebody ended later",
+      dead.without(Recorded.Lock.boltMoved)
+        .inserting(Recorded.Lock.modeChanged, [.mode: "passage"], before: Recorded.Story.ownerLeft)
+        .inserting(Recorded.Lock.modeChanged, [.mode: "normal"], before: Recorded.Story.daemonKilled), .notJudged),
+    .init(
+      "locked-on-leaving", "not locked, and in passage mode only a day later",
+      dead.without(Recorded.Lock.boltMoved)
+        .inserting(Recorded.Lock.modeChanged, [.mode: "passage"], before: Recorded.Story.daemonKilled)),
     .init("link-lost-on-leaving", "link stayed", dead.without(Recorded.Radio.linkDown)),
     .init(
       "link-lost-on-leaving", "link came up far away",
@@ -211,9 +220,11 @@ extension PromiseTests {
     .init(
       "opened-only-on-arrival", "it opened again at night",
       nightly(StoryJournal.dead)),
-    .init("asked-without-evidence", "did not ask", StoryJournal.jumped.without(Recorded.Agent.unlockAsked)),
+    .init("asked-without-evidence", "did not ask", StoryJournal.jumped.goingOn.without(Recorded.Agent.unlockAsked)),
     .init("asked-without-evidence", "came on a way", dead, .notJudged),
     .init("unlocked-once", "no way", dead.with(Recorded.Story.ownerReturned, .way, nil), .notJudged),
+    .init("opened-once", "on a word", dead.with(Recorded.Agent.unlockWritten, .because, "word"), .notJudged),
+    .init("unlocked-once", "on a word", dead.with(Recorded.Agent.unlockWritten, .because, "word"), .notJudged),
     .init("opened-once", "no way", dead.with(Recorded.Story.ownerReturned, .way, "jump"), .notJudged),
     .init("unlock-answered", "no way", dead.with(Recorded.Story.ownerReturned, .way, "jump"), .notJudged),
     .init(

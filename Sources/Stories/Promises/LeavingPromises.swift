@@ -50,9 +50,8 @@ enum LeavingPromises {
       if let machine = stayed(evidence, absence) {
         return evidence.neverJudged("\(machine) stayed: the lock locks behind the last phone that leaves", [left])
       }
-      let mode = evidence.last(before: absence.away.upperBound) { $0.isLock(.modeChanged) && $0.machine == door }
-      if let mode, evidence.entries[mode][.mode] == "passage" {
-        return evidence.neverJudged("the lock is in passage mode, in which it locks nothing", [evidence.entries[mode]])
+      if let passage = passageMode(evidence, absence, door: door) {
+        return evidence.neverJudged("the lock was in passage mode, in which it locks nothing", [passage])
       }
       return evidence.missing(
         "the bolt did not lock while the owner was away", since: absence.departure, moves.isEmpty ? [left] : moves)
@@ -65,6 +64,17 @@ enum LeavingPromises {
       return .broken("the bolt moved \(moves.count) times while the owner was away", moves)
     }
     return .kept("locked \(elapsed(from: left, to: first)) after leaving", [first])
+  }
+
+  /// The lock was in passage mode when it had to lock behind its owner. Whether that mode ends or begins later does not matter: a lock
+  /// locks when its owner has left, and not when its mode changes.
+  private static func passageMode(_ evidence: Evidence, _ absence: Absence, door: String) -> JournalEntry? {
+    func isMode(_ entry: JournalEntry) -> Bool { entry.isLock(.modeChanged) && entry.machine == door }
+    let left = evidence.entries[absence.departure]
+    let limit = left.t + Int64((Double(left[.over] ?? "") ?? 0) * 1e9) + Evidence.allowance
+    let before = evidence.last(before: absence.departure, where: isMode).map { [evidence.entries[$0]] } ?? []
+    let since = evidence.all(in: absence.away) { isMode($0) && $0.t <= limit }
+    return (before + since).first { $0[.mode] == "passage" }
   }
 
   /// A machine whose phone had proven itself to the lock before, and kept its link all the time.
