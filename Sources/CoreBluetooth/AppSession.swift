@@ -153,6 +153,23 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     }
   }
 
+  /// Managers that have something to tell their delegates, and why they don't, for a person.
+  package var unfinishedManagers: [String] {
+    let living = locked { managers.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap(\.value.manager) }
+    return living.compactMap { manager in
+      let queue = "\"\(manager.queue.label)\""
+      switch manager.delivery.progress {
+      case .idle: return nil
+      case .running: return "a call of the delegate of \(manager) has not returned on the queue \(queue)"
+      case .waiting:
+        return """
+          the queue \(queue) of \(manager) does not run: it is not activated yet (initiallyInactive), or suspended, or something \
+          blocks it
+          """
+      }
+    }
+  }
+
   /// Another manager of the same role that has the same restore identifier.
   private func namesake(of manager: CBManager) -> CBManager? {
     guard let restoreIdentifier = manager.creation.restoreIdentifier else { return nil }

@@ -17,6 +17,18 @@ final class SerialDelivery: @unchecked Sendable {
 
   init(_ queue: DispatchQueue) { self.queue = queue }
 
+  enum Progress {
+    case idle
+    /// A piece of work runs now.
+    case running
+    /// There is work, and the queue does not run it.
+    case waiting
+  }
+
+  var progress: Progress {
+    lock.withLock { isRunning ? .running : arriving.isEmpty && leaving.isEmpty ? .idle : .waiting }
+  }
+
   /// On a serial queue this is the same as the queue's own `async`.
   func async(_ work: @escaping @Sendable () -> Void) {
     lock.withLock { arriving.append(work) }

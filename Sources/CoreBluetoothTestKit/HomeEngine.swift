@@ -31,6 +31,11 @@ final class HomeEngine: @unchecked Sendable {
   private var resumed: [SimulatedApp] = []
   var isLooking = false
   var holds = 0
+  let patience: HomePatience
+  /// How much apps have done, and how much they had when it was looked at, which was so often the same.
+  private(set) var progress = 0
+  var progressAtLook = 0
+  var stillLooks = 0
   private var notes: [HomeNote] = []
   private(set) var latestLinkUp: Instant?
   /// By the machine.
@@ -60,7 +65,10 @@ final class HomeEngine: @unchecked Sendable {
     case world(SimulatedWorld.Event)
   }
 
-  init(seed: UInt64, configuration: BluetoothSystem.Configuration, clock: ManualClock) {
+  init(
+    seed: UInt64, configuration: BluetoothSystem.Configuration, clock: ManualClock, patience: HomePatience
+  ) {
+    self.patience = patience
     self.seed = seed
     self.configuration = configuration
     self.clock = clock
@@ -82,11 +90,15 @@ final class HomeEngine: @unchecked Sendable {
 
   func enqueue(_ body: @escaping @Sendable (HomeEngine) -> Void) {
     thread.async { [self] in
+      progress += 1
       body(self)
       settle()
       wakeIfQuiet()
     }
   }
+
+  /// Looks at the engine from outside, which is nothing that happens.
+  func look(_ body: @escaping @Sendable (HomeEngine) -> Void) { thread.async { [self] in body(self) } }
 
   // MARK: Machines
 

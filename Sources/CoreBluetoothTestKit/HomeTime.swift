@@ -73,6 +73,7 @@ extension HomeEngine {
       enqueue { engine in
         precondition(engine.waiter == nil, "the home is being moved already")
         engine.waiter = continuation
+        engine.patience.begin(engine)
       }
     }
   }

@@ -109,6 +109,9 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
     }
   }
 
+  /// Managers whose delegates have not been told everything, for a person.
+  var unfinishedManagers: [String] { session?.unfinishedManagers ?? [] }
+
   /// Runs the app's own code.
   func run<Value>(_ body: () throws -> Value) rethrows -> Value {
     try ownSession.asApp(body)

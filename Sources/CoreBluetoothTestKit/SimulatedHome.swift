@@ -35,9 +35,21 @@ public final class SimulatedHome: Sendable {
   /// - Parameter seed: decides what the radio does: losses, delays, and which device hears which first.
   public convenience init(seed: UInt64 = 1) { self.init(seed: seed, configuration: BluetoothSystem.Configuration()) }
 
-  package init(seed: UInt64 = 1, configuration: BluetoothSystem.Configuration) {
+  package convenience init(seed: UInt64 = 1, configuration: BluetoothSystem.Configuration) {
+    self.init(seed: seed, configuration: configuration, patience: HomePatience())
+  }
+
+  /// - Parameter patience: how many seconds of the computer's time it may stand still.
+  package convenience init(seed: UInt64 = 1, patience: Double) {
+    self.init(
+      seed: seed, configuration: BluetoothSystem.Configuration(),
+      patience: HomePatience(interval: patience / 2, limit: 2)
+    )
+  }
+
+  private init(seed: UInt64, configuration: BluetoothSystem.Configuration, patience: HomePatience) {
     let time = ManualClock()
-    engine = HomeEngine(seed: seed, configuration: configuration, clock: time)
+    engine = HomeEngine(seed: seed, configuration: configuration, clock: time, patience: patience)
     clock = SimulatedClock(time: time) { [weak engine] body in
       body()
       engine?.awaitTest()

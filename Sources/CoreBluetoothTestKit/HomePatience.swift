@@ -1,0 +1,111 @@
+import Dispatch
+import Foundation
+
+/// Looks from time to time, in the computer's time, whether a home that waits for its apps gets on.
+///
+/// An app's code may take long, and then the home waits. What never ends is a mistake of the app or of the test: a queue that
+/// nobody activates, a delegate call that waits for the next one. A home that waited without a word would not show which.
+final class HomePatience: @unchecked Sendable {
+  /// How long a home may stand still before it says what it waits for, and how often it says so before it ends the test.
+  let interval: TimeInterval
+  let limit: Int
+  private let lock = NSLock()
+  private var isLooking = false
+  private var hasAnswered = true
+
+  init(interval: TimeInterval = 5, limit: Int = 12) { (self.interval, self.limit) = (interval, limit) }
+
+  /// The engine begins to wait. From now on it is looked after until it no longer waits.
+  func begin(_ engine: HomeEngine) {
+    let isFirst = lock.withLock {
+      defer { isLooking = true }
+      return !isLooking
+    }
+    if isFirst { lookLater(engine) }
+  }
+
+  private func lookLater(_ engine: HomeEngine) {
+    DispatchQueue.global().asyncAfter(deadline: .now() + interval) { [weak self, weak engine] in
+      guard let self, let engine else { return }
+      let isStuck = lock.withLock {
+        defer { hasAnswered = false }
+        return !hasAnswered
+      }
+      if isStuck {
+        say("an alarm's body, or what it calls, has not returned on the home's thread")
+        return lookLater(engine)
+      }
+      engine.look { [self] engine in
+        let isOver = engine.lookWhetherItStands(self)
+        lock.withLock {
+          hasAnswered = true
+          if isOver { isLooking = false }
+        }
+        if !isOver { lookLater(engine) }
+      }
+    }
+  }
+
+  func say(_ reason: String) {
+    FileHandle.standardError.write(Data("SimulatedHome: time stands still: \(reason)\n".utf8))
+  }
+
+  /// A person who looks at the app in a debugger may take as long as they like.
+  static var isDebugged: Bool {
+    guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return false }
+    return !status.contains("TracerPid:\t0\n")
+  }
+}
+
+extension HomeEngine {
+  /// Says what is waited for if nothing has happened since the last look, and ends the test after many of them. Returns whether nobody
+  /// waits any more.
+  fileprivate func lookWhetherItStands(_ patience: HomePatience) -> Bool {
+    guard waiter != nil else {
+      stillLooks = 0
+      return true
+    }
+    guard progressAtLook == progress else {
+      progressAtLook = progress
+      stillLooks = 0
+      return false
+    }
+    stillLooks += 1
+    let reasons = reasonsToWait
+    let text = reasons.joined(separator: "; ")
+    patience.say(text)
+    // How long a hold lasts is the test's own decision.
+    if stillLooks >= patience.limit, holds == 0, !HomePatience.isDebugged {
+      fatalError("SimulatedHome: time can't pass: \(text)")
+    }
+    return false
+  }
+
+  private var reasonsToWait: [String] {
+    var reasons = processes.sorted { $0.bundleIdentifier < $1.bundleIdentifier }.flatMap(\.reasonsToWait)
+    if holds > 0 { reasons.append("\(holds) hold(s) of the test or of an app are not released") }
+    if isLooking, reasons.isEmpty { reasons.append("the main queue does not run: something blocks its thread") }
+    return reasons.isEmpty ? ["tasks do not come to rest"] : reasons
+  }
+}
+
+extension SimulatedApp {
+  /// What time waits for, of this app.
+  fileprivate var reasonsToWait: [String] {
+    guard isAlive else { return [] }
+    var reasons: [String] = []
+    if isLaunching { reasons.append("the launch of \(bundleIdentifier) has not returned") }
+    if isBusy, !isLaunching {
+      let managers = unfinishedManagers
+      reasons += managers.map { "\(bundleIdentifier): \($0)" }
+      if managers.isEmpty {
+        reasons.append("\(bundleIdentifier) has not done everything that is on its managers' queues")
+      }
+    }
+    if isStirring, !queues.isEmpty, reasons.isEmpty {
+      let names = queues.map { "\"\($0.label)\"" }.joined(separator: ", ")
+      reasons.append("\(bundleIdentifier): a queue that the home was asked to wait for does not run, of \(names)")
+    }
+    return reasons
+  }
+}
