@@ -19,16 +19,20 @@ extension BluetoothSystem {
     var left = window - min(window, app.unhandledEvents)
     guard left > 0 else { return }
     var rest: [App.Waiting] = []
+    apps[name]?.stateless = []
     for (index, waiting) in app.queue.enumerated() {
       if left == 0 {
         rest += app.queue[index...]
         break
       }
-      if let number = managers[waiting.manager]?.number {
+      let manager = managers[waiting.manager]
+      if let manager, let number = manager.number, manager.toldState != nil {
         send(waiting.body, to: number, of: name, link)
         if waiting.body.connectionPeer != nil { apps[name]?.sent(waiting) }
         left -= 1
       } else {
+        // An app that hears of a loss before its state asks for the connection in vain (S10).
+        if manager?.number != nil { apps[name]?.stateless.insert(waiting.manager) }
         rest.append(waiting)
       }
     }

@@ -54,6 +54,32 @@ struct AppLifeTests {
     #expect(peripheral.state == .connected, "what its app was last told")
   }
 
+  @Test(
+    "S10: an app that is launched before Bluetooth has a state hears of its losses after the state"
+  )
+  func lossBeforeTheState() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.fallAsleep()
+    desk.die()
+    desk.restartSystem()
+    desk.handle(.daemon(.appeared([WellKnown.firstAdapter: [InterfaceName.adapter: [:]]])))
+    #expect(desk.launches.count == 1)
+    desk.launchAndAttach()
+    desk.createCentral()
+    desk.settle()
+    #expect(desk.bodies == ["willRestoreState"])
+    desk.pass(.seconds(3))
+    #expect(desk.bodies == ["willRestoreState"], "the adapter may still come on")
+    desk.handle(
+      .daemon(
+        .signal(
+          .propertiesChanged(
+            path: WellKnown.firstAdapter, interface: InterfaceName.adapter, changed: ["Powered": .bool(true)],
+            invalidated: []))))
+    #expect(desk.bodies == ["willRestoreState", "stateChanged", "disconnected"])
+  }
+
   /// An app that died five days ago, and a link that comes up for it and is lost before its new process attaches.
   private func flapped() -> Desk {
     var desk = Desk()

@@ -19,6 +19,8 @@ struct App: Sendable {
   private var isOpenWanted = false
 
   var queue: [Waiting] = []
+  /// Managers that have not been told a state, because there is none yet. What is queued for them comes after it.
+  var stateless: Set<ManagerKey> = []
   /// Connection events that were sent and that the process has not handled. If it ends, the next one is told of them.
   var unhandled = UnhandledConnections()
   /// The queue length at which the queue is tidied again.

@@ -7,7 +7,9 @@ extension App {
   func wakeReason(at now: Instant, _ process: AppProcess) -> WakeReason? {
     if actions.hasUntold { return .event(.actionRequested) }
     guard process.wakeNotBefore <= now else { return nil }
-    return queue.first { $0.body.wakes && mayWorkInBackground($0.manager.role) }.map { .event($0.body.kind) }
+    return queue.first { waiting in
+      waiting.body.wakes && mayWorkInBackground(waiting.manager.role) && !stateless.contains(waiting.manager)
+    }.map { .event($0.body.kind) }
   }
 
   /// Why the app is to be woken now.

@@ -157,6 +157,7 @@ extension BluetoothSystem {
     for key in managers.keys where key.app == name {
       if key.restoreIdentifier == nil { removeManager(key) } else { managers[key]?.rest() }
     }
+    apps[name]?.stateless = []
     tellAgain(name)
     // What happened is kept for the next process. Answers to the old process's requests are not.
     apps[name]?.queue.removeAll { managers[$0.manager] == nil || !$0.body.outlivesProcess }

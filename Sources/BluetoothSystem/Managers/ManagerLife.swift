@@ -165,13 +165,21 @@ extension BluetoothSystem {
     send(.stateChanged(state), to: number, of: name, link)
   }
 
+  /// Queues an event before all others of its manager.
+  private mutating func tellFirst(_ key: ManagerKey, _ body: AppLink.Event.Body) {
+    guard let queue = apps[key.app]?.queue else { return }
+    apps[key.app]?.queue.insert(
+      App.Waiting(manager: key, body: body), at: queue.firstIndex { $0.manager == key } ?? queue.endIndex)
+    apps[key.app]?.stateless.remove(key)
+  }
+
   mutating func tellManagerStates() {
     for key in managers.numbered {
       guard let manager = managers[key] else { continue }
       let state = state(for: key)
       guard state != .unknown, state != manager.toldState else { continue }
       managers[key]?.knew(state)
-      tell(key, .stateChanged(state))
+      if manager.toldState == nil { tellFirst(key, .stateChanged(state)) } else { tell(key, .stateChanged(state)) }
       if state != .poweredOn { managers[key]?.scan?.forgetReported() }
     }
   }
