@@ -101,6 +101,14 @@ extension Device {
   }
 }
 
+extension Device {
+  /// Whether a characteristic that was found is still there.
+  func hasCharacteristic(_ characteristic: CharacteristicSnapshot, of service: AttributeHandle) -> Bool {
+    guard let attribute = attributes[characteristic.handle] else { return false }
+    return attribute.kind == .characteristic && attribute.parent == service && attribute.uuid == characteristic.uuid
+  }
+}
+
 extension RemoteAttribute {
   var serviceSnapshot: ServiceSnapshot? {
     guard kind == .service, let uuid else { return nil }
@@ -170,6 +178,15 @@ extension [ServiceSnapshot] {
   ) -> OperationResult {
     guard let index = firstIndex(where: { $0.handle == handle }) else { return .failed(.att(.invalidHandle)) }
     var found = self[index].characteristics ?? []
+    // A service that is back in its place may be another one, as after an update of the peripheral. One of which bluetoothd has found a
+    // part only (`TornServices.swift`) says nothing about the rest.
+    if device.presentServices(doubting: [self[index].uuid]).contains(self[index].uuid) {
+      found.removeAll { !device.hasCharacteristic($0, of: handle) }
+    }
+    for index in found.indices {
+      guard let shown = device.attributes[found[index].handle], shown.uuid == found[index].uuid else { continue }
+      found[index].properties = shown.characteristicProperties
+    }
     for characteristic in device.children(of: handle, .characteristic, uuids)
     where !found.contains(where: { $0.handle == characteristic.handle }) {
       guard let uuid = characteristic.uuid else { continue }

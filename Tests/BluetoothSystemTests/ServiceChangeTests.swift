@@ -89,6 +89,61 @@ struct ServiceChangeTests {
     #expect(desk.system.held[desk.centralKey, desk.peer]?.services?.first?.hasSubscription == true)
   }
 
+  /// The service in its old place, with other characteristics than the one that was there.
+  private func comesBack(
+    _ characteristics: [(path: ObjectPath, uuid: BluetoothUUID, flags: [String])], _ desk: inout Desk
+  ) {
+    appears(Desk.service, at: Desk.servicePath, &desk)
+    for (path, uuid, flags) in characteristics {
+      desk.handle(
+        .daemon(
+          .signal(
+            .interfacesAdded(
+              path: path,
+              [
+                InterfaceName.gattCharacteristic: [
+                  "UUID": .string(uuid.description), "Service": .path(Desk.servicePath), "Flags": .strings(flags),
+                ]
+              ]))))
+    }
+  }
+
+  private func characteristics(_ desk: inout Desk) -> [CharacteristicSnapshot]? {
+    discover(&desk)
+    desk.say(
+      .central(
+        Desk.central, .perform(desk.peer, OperationIdentifier(10), .discoverCharacteristics(nil, service: 0x0a))))
+    return desk.events.compactMap { event -> [CharacteristicSnapshot]? in
+      guard case .operationCompleted(_, _, .characteristics(_, let found)) = event.body else { return nil }
+      return found
+    }.last
+  }
+
+  @Test(
+    "C7: a subscribed service that is back in its place with other characteristics shows these alone, as they are now",
+    arguments: [false, true])
+  func otherCharacteristics(_ afterALoss: Bool) {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    if afterALoss { desk.loseAndAskAgain() }
+    desk.serviceGoes()
+    let place = Desk.servicePath.appending("char000d")
+    comesBack([(place, Self.other, ["read"])], &desk)
+    if afterALoss { desk.linkUp() }
+    #expect(characteristics(&desk) == [CharacteristicSnapshot(handle: 0x0d, uuid: Self.other, properties: .read)])
+  }
+
+  @Test("C7: a characteristic that has other properties after an update of the peripheral shows them")
+  func otherProperties() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.loseAndAskAgain()
+    desk.serviceGoes()
+    comesBack([(Desk.characteristicPath, Desk.characteristic, ["read", "indicate"])], &desk)
+    desk.linkUp()
+    #expect(characteristics(&desk)?.map(\.properties) == [[.read, .indicate]])
+  }
+
   @Test("C7: a service that is new on a link is told with nothing invalid, to those who have looked for services")
   func new() {
     var desk = Desk()
