@@ -144,30 +144,9 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     deliverState(.unsupported, to: manager)
   }
 
-  /// On which queues the managers call their delegates, each once.
-  package var managerQueues: [DispatchQueue] {
-    locked {
-      managers.values.compactMap(\.manager?.queue).reduce(into: []) { queues, queue in
-        if !queues.contains(where: { $0 === queue }) { queues.append(queue) }
-      }
-    }
-  }
-
-  /// Managers that have something to tell their delegates, and why they don't, for a person.
-  package var unfinishedManagers: [String] {
-    let living = locked { managers.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap(\.value.manager) }
-    return living.compactMap { manager in
-      let queue = "\"\(manager.queue.label)\""
-      switch manager.delivery.progress {
-      case .idle: return nil
-      case .running: return "a call of the delegate of \(manager) has not returned on the queue \(queue)"
-      case .waiting:
-        return """
-          the queue \(queue) of \(manager) does not run: it is not activated yet (initiallyInactive), or suspended, or something \
-          blocks it
-          """
-      }
-    }
+  /// In the order in which they were made.
+  var livingManagers: [CBManager] {
+    locked { managers.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap(\.value.manager) }
   }
 
   /// Another manager of the same role that has the same restore identifier.
@@ -303,6 +282,9 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
         manager.hasHeard = true
       }
       return manager
+    }
+    if case .operationCompleted(_, let operation, _) = event.body {
+      (manager as? CBCentralManager)?.answered(operation)
     }
     // An event does not keep its manager alive: an app that has released it may make another with the same restore identifier.
     manager?.enqueue { [weak manager] in

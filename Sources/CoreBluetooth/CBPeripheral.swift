@@ -34,8 +34,11 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   /// The app was told to wait before further writes without response. `peripheralIsReady` follows.
   var isRefusingWrites = false
 
-  /// The most writes without response that may be on their way to the system.
+  /// How many writes without response may be on their way to the system before `canSendWriteWithoutResponse` is `false`.
   static let writeWindow = 32
+  /// How many may be at all. Apps that never ask write in one go: as on Apple's systems, what comes beyond the window is sent as far
+  /// as there is room (CBPeripheral.h, `writeValue:forCharacteristic:type:`: "best-effort").
+  static let writeLimit = 128
 
   init(_ peer: PeerIdentifier, manager: CBCentralManager) {
     self.manager = manager
@@ -69,11 +72,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   open var canSendWriteWithoutResponse: Bool {
     locked {
       guard currentState == .connected else { return false }
-      guard unansweredWrites < Self.writeWindow else {
-        isRefusingWrites = true
-        return false
-      }
-      return true
+      return unansweredWrites < Self.writeWindow
     }
   }
 
@@ -122,8 +121,8 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   /// With response: `didWriteValueFor` reports the result. If the system itself goes away during the write, the error
   /// is `CBError.unknown`: the write may have happened, and is never repeated.
   ///
-  /// Without response: the write is dropped with a log message if `canSendWriteWithoutResponse` is `false` or the
-  /// value is longer than `maximumWriteValueLength(for:)`.
+  /// Without response: the write is dropped with a log message if the value is longer than `maximumWriteValueLength(for:)`, or if
+  /// many writes are on their way. While `canSendWriteWithoutResponse` is `true`, none is dropped; beyond that, 96 more are sent.
   open func writeValue(_ data: Data, for characteristic: CBCharacteristic, type: CBCharacteristicWriteType) {
     let command = "writeValue(_:for:type:)"
     let operation = PeripheralOperation.writeCharacteristic(
@@ -149,7 +148,9 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     }
     let limit = maximumWriteValueLength(for: .withoutResponse)
     guard length <= limit else { return "\(length) bytes; this connection takes \(limit) at once" }
-    guard canSendWriteWithoutResponse else { return "canSendWriteWithoutResponse is false" }
+    guard locked({ unansweredWrites < Self.writeLimit }) else {
+      return "\(Self.writeLimit) are on their way; write while canSendWriteWithoutResponse is true"
+    }
     return nil
   }
 

@@ -8,6 +8,8 @@ struct PendingOperation {
   let operation: PeripheralOperation
   /// The attribute it is about, or `nil` for the peripheral as a whole.
   let subject: CBAttribute?
+  /// It is a write without response that the system has taken, and the delegate's queue has not come to it yet.
+  var isAnswered = false
   /// It was sent to the system. An operation that was not is sent when the system is back.
   var wasSent: Bool
 }
@@ -46,7 +48,10 @@ extension CBPeripheral {
     }
     locked {
       let identifier = manager.session.makeOperationIdentifier()
-      if case .writeCharacteristic(_, _, withResponse: false) = operation { unansweredWrites += 1 }
+      if case .writeCharacteristic(_, _, withResponse: false) = operation {
+        unansweredWrites += 1
+        if unansweredWrites >= Self.writeWindow { isRefusingWrites = true }
+      }
       let wasSent = manager.session.send(
         .central(manager.managerIdentifier, .perform(peer, identifier, operation)), for: manager)
       manager.pending[identifier] = PendingOperation(
@@ -200,12 +205,26 @@ extension CBCentralManager {
       session.logger.error("\(result) is not an answer to \(done.operation)")
       peripheral.tellFailure(of: done.operation, done.subject, CBError(.unknown, "The system gave a wrong answer."))
     }
-    if case .writeCharacteristic(_, _, withResponse: false) = done.operation { writeLeft(peripheral) }
+    if case .writeCharacteristic(_, _, withResponse: false) = done.operation {
+      writeLeft(peripheral, isCounted: done.isAnswered)
+    }
   }
 
-  private func writeLeft(_ peripheral: CBPeripheral) {
+  /// The system has answered. A write without response makes room at once: an app may write in a loop on the queue on which it
+  /// would be told.
+  func answered(_ identifier: OperationIdentifier) {
+    locked {
+      guard let entry = pending[identifier], !entry.isAnswered,
+        case .writeCharacteristic(_, _, withResponse: false) = entry.operation
+      else { return }
+      pending[identifier]?.isAnswered = true
+      entry.peripheral.unansweredWrites = max(0, entry.peripheral.unansweredWrites - 1)
+    }
+  }
+
+  private func writeLeft(_ peripheral: CBPeripheral, isCounted: Bool) {
     let isReady = locked {
-      peripheral.unansweredWrites = max(0, peripheral.unansweredWrites - 1)
+      if !isCounted { peripheral.unansweredWrites = max(0, peripheral.unansweredWrites - 1) }
       guard peripheral.isRefusingWrites, peripheral.unansweredWrites < CBPeripheral.writeWindow else { return false }
       peripheral.isRefusingWrites = false
       return true

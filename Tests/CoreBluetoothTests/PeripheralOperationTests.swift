@@ -171,8 +171,6 @@ struct PeripheralOperationTests {
       written += 1
     }
     #expect(written == 32)
-    peripheral.writeValue(Data([99]), for: characteristic, type: .withoutResponse)
-    #expect(setup.system.log.lines.contains { $0.message.contains("dropped") })
     let (first, _) = try #require(try await setup.nextOperation())
     setup.complete(first, .done)
     #expect(try await setup.recorder.calls.next() == "isReady")
@@ -181,6 +179,63 @@ struct PeripheralOperationTests {
       let (_, operation) = try #require(try await setup.nextOperation())
       #expect(operation == .writeCharacteristic(3, value: [UInt8(expected)], withResponse: false))
     }
+  }
+
+  @Test(
+    "C5: an app that writes without response in one go, and never asks, loses nothing of 128 writes, and is told when it may go on"
+  )
+  func burst() async throws {
+    let setup = try await CentralSetup()
+    let peripheral = try await setup.connectExplored()
+    let characteristic = try #require(peripheral.services?.first?.characteristics?.first)
+    for number in 0..<130 { peripheral.writeValue(Data([UInt8(number)]), for: characteristic, type: .withoutResponse) }
+    #expect(setup.system.log.lines.filter { $0.message.contains("dropped") }.count == 2)
+    #expect(!peripheral.canSendWriteWithoutResponse)
+    for expected in 0..<128 {
+      let (identifier, operation) = try #require(try await setup.nextOperation())
+      #expect(operation == .writeCharacteristic(3, value: [UInt8(expected)], withResponse: false))
+      setup.complete(identifier, .done)
+    }
+    #expect(try await setup.recorder.calls.next() == "isReady")
+    #expect(peripheral.canSendWriteWithoutResponse)
+  }
+
+  @Test(
+    "C5: writes without response make room for further ones while the app's loop keeps its manager's queue from running"
+  )
+  func loopOnTheQueue() async throws {
+    let queue = DispatchQueue(label: "app")
+    let setup = try await CentralSetup(queue: queue)
+    let peripheral = try await setup.connectExplored()
+    let characteristic = try #require(peripheral.services?.first?.characteristics?.first)
+    let (isHeld, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    queue.async {
+      isHeld.signal()
+      mayGoOn.wait()
+    }
+    defer { mayGoOn.signal() }
+    await withCheckedContinuation { done in
+      DispatchQueue.global().async {
+        isHeld.wait()
+        done.resume()
+      }
+    }
+    // What it is told has come after all answers from before.
+    let witness = CentralRecorder()
+    let other = setup.system.run { CBCentralManager(delegate: witness, queue: DispatchQueue(label: "witness")) }
+    _ = try await setup.nextCommand()
+    for state in [ManagerState.poweredOn, .poweredOff, .poweredOn] {
+      for number in 0..<100 {
+        peripheral.writeValue(Data([UInt8(number)]), for: characteristic, type: .withoutResponse)
+        let (identifier, _) = try #require(try await setup.nextOperation())
+        setup.complete(identifier, .done)
+      }
+      setup.system.emit(.stateChanged(state), to: ManagerIdentifier(2))
+      _ = try await witness.calls.next()
+    }
+    #expect(other.state == .poweredOn)
+    #expect(peripheral.canSendWriteWithoutResponse)
+    #expect(!setup.system.log.lines.contains { $0.message.contains("dropped") })
   }
 
   @Test("C7: names and services change, and an L2CAP channel that the peripheral does not have is refused")
