@@ -165,11 +165,12 @@ final class HomeEngine: @unchecked Sendable {
   func turnOff(_ name: String) {
     checkMachine(name)
     guard machines[name]?.isOn == true else { return }
+    // From now on the system hears nothing more: it would start apps again for what ends here.
+    machines[name]?.isOn = false
     for bundleIdentifier in (machines[name]?.apps ?? [:]).keys.sorted() { endProcess(bundleIdentifier) }
     settle()
     command(.shutDown(machine: name))
     settle()
-    machines[name]?.isOn = false
   }
 
   func turnOn(_ name: String) {
