@@ -81,9 +81,7 @@ package struct Evidence: Sendable {
     if isCutOff, !waited {
       return Finding(judgement: .notReached, reason: "\(reason) before the story stopped", evidence: lines)
     }
-    guard !waited, let time = timeLeft(after: index), time < Self.allowance(after: entries[index]) else {
-      return .broken(reason, lines)
-    }
+    guard !waited, let time = timeLeft(after: index), time < Self.allowance else { return .broken(reason, lines) }
     return Finding(
       judgement: .notJudged,
       reason: "\(reason); but this part of the story ended "
@@ -92,13 +90,9 @@ package struct Evidence: Sendable {
       evidence: lines)
   }
 
-  /// How long the slowest of what follows a departure may take: a link that is lost, and a lock that locks after its time.
+  /// How long the slowest of what follows a departure or an arrival may take: a link that is lost or found, a lock that locks after
+  /// its time, an agent that is started and asks what became of its command.
   static let allowance: Int64 = 45_000_000_000
-
-  /// Whoever has come home waits at the door for less.
-  private static func allowance(after way: JournalEntry) -> Int64 {
-    way.isMark(.ownerReturned) ? 15_000_000_000 : allowance
-  }
 
   /// How long this part of the story went on after an owner's way, in nanoseconds; less than zero if it ended before.
   private func timeLeft(after index: Int) -> Int64? {
