@@ -62,7 +62,6 @@ struct SeveralDoorsTests {
       + [walk(1000, .ownerReturned, from: -1500, to: -2999)] + opening(1100, "office", "1", record: 1)
       + [walk(2000, .ownerLeft, from: -2999, to: -1500), move(2050, "office", to: "locked", record: 2)]
       + [walk(3000, .ownerReturned, from: -1500, to: 1)] + opening(3100, "front", "2", record: 2)
-      + [entry(4000, "", Recorded.orchestrator, Recorded.Story.timePassed)]
   }
 
   private func judge(_ name: String, _ entries: [JournalEntry]) throws -> PromiseResult {
@@ -106,8 +105,8 @@ struct SeveralDoorsTests {
   @Test("H1 L8: an opening of the office by somebody who came home is nobody's arrival there")
   func wrongDoor() throws {
     var entries = story()
-    let opened = try #require(entries.lastIndex { $0.is(Recorded.Lock.boltMoved) })
-    entries[opened].machine = "office"
+    let last = entries.count - 1
+    entries[last - 1].machine = "office"
     let result = try judge("opened-only-on-arrival", entries)
     #expect(result.judgement == .broken && result.reason.hasPrefix("office: "), "\(result.reason)")
   }

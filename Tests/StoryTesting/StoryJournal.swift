@@ -198,19 +198,6 @@ extension [JournalEntry] {
     return self + later
   }
 
-  /// The story goes on for some minutes, in which there is time for everything that has to follow.
-  package var goingOn: [JournalEntry] {
-    guard var end = last else { return [] }
-    end.t += 600_000_000_000
-    end.wall += 1
-    end.machine = ""
-    end.process = Recorded.orchestrator
-    end.event = Recorded.Story.timePassed.rawValue
-    end.message = "10 min pass"
-    end.fields = [:]
-    return self + [end]
-  }
-
   package func swapping(_ event: some JournalEvent, _ other: some JournalEvent) -> [JournalEntry] {
     guard let first = lastIndex(where: { $0.is(event) }), let second = lastIndex(where: { $0.is(other) })
     else { return self }

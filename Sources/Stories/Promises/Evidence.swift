@@ -78,29 +78,8 @@ package struct Evidence: Sendable {
   /// time for it. If a step waited for it in vain, there was time enough.
   func missing(_ reason: String, since index: Int, _ lines: [JournalEntry] = []) -> Finding {
     let waited = first(in: rest(from: index)) { $0.isMark(.waitFailed) } != nil
-    if isCutOff, !waited {
-      return Finding(judgement: .notReached, reason: "\(reason) before the story stopped", evidence: lines)
-    }
-    guard !waited, let time = timeLeft(after: index), time < Self.allowance else { return .broken(reason, lines) }
-    return Finding(
-      judgement: .notJudged,
-      reason: "\(reason); but this part of the story ended "
-        + (time < 0 ? "while the owner was on the way" : "\(Double(time / 1_000_000) / 1000) s later")
-        + ", too early to tell (`pass: 1min` gives it time)",
-      evidence: lines)
-  }
-
-  /// How long the slowest of what follows a departure or an arrival may take: a link that is lost or found, a lock that locks after
-  /// its time, an agent that is started and asks what became of its command.
-  static let allowance: Int64 = 45_000_000_000
-
-  /// How long this part of the story went on after an owner's way, in nanoseconds; less than zero if it ended before.
-  private func timeLeft(after index: Int) -> Int64? {
-    guard entries.indices.contains(index), entries[index].isMark(.ownerLeft) || entries[index].isMark(.ownerReturned),
-      let end = entries[..<window.upperBound].last
-    else { return nil }
-    let walk = Int64((Double(entries[index][.over] ?? "") ?? 0) * 1e9)
-    return end.t - entries[index].t - walk
+    guard isCutOff, !waited else { return .broken(reason, lines) }
+    return Finding(judgement: .notReached, reason: "\(reason) before the story stopped", evidence: lines)
   }
 
   /// `nil` if there is a lock to observe: one that recorded its start.
