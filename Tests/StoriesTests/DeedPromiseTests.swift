@@ -27,6 +27,20 @@ extension PromiseTests {
     #expect(try told(.appHung, "overran its wake budget") == .kept)
     #expect(try told(.appHung, "signal 11") == .broken)
     #expect(try told(.fault, "signal 9") == .broken)
+    // A hang that is over for minutes explains nothing more.
+    for end in [Recorded.Story.appContinued, .machineDown] {
+      var later = Self.suspended
+        .inserting(Recorded.Story.appHung, StoryJournal.agent, before: Recorded.Story.ownerLeft)
+        .inserting(end, StoryJournal.agent, before: Recorded.Story.ownerLeft)
+        .inserting(
+          Recorded.Daemon.appEnded, StoryJournal.agent.and([.how: "overran its wake budget"]),
+          before: Recorded.Story.ownerReturned
+        )
+        .inserting(Recorded.Daemon.appLaunched, StoryJournal.agent, before: Recorded.Daemon.appEnded)
+      let over = try #require(later.firstIndex { $0.is(end) })
+      for index in later.indices where index > over { later[index].t += 120_000_000_000 }
+      #expect(try judge("nothing-crashed", evidence(later)).judgement == .broken, "\(end)")
+    }
     // Another app's fault explains nothing.
     let story = Self.suspended
       .inserting(Recorded.Daemon.appEnded, Self.crash(StoryJournal.lock), before: Recorded.Story.ownerReturned)

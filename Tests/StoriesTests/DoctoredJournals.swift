@@ -20,8 +20,8 @@ extension PromiseTests {
     var description: String { "\(promise): \(what)" }
   }
 
-  static let dead = StoryJournal.dead.goingOn
-  static let suspended = StoryJournal.suspended.goingOn
+  static let dead = StoryJournal.dead
+  static let suspended = StoryJournal.suspended
   static let lockFaults = StoryJournal.lockFaults
   static let agent = StoryJournal.agent
 
@@ -220,7 +220,7 @@ extension PromiseTests {
     .init(
       "opened-only-on-arrival", "it opened again at night",
       nightly(StoryJournal.dead)),
-    .init("asked-without-evidence", "did not ask", StoryJournal.jumped.goingOn.without(Recorded.Agent.unlockAsked)),
+    .init("asked-without-evidence", "did not ask", StoryJournal.jumped.without(Recorded.Agent.unlockAsked)),
     .init("asked-without-evidence", "came on a way", dead, .notJudged),
     .init("unlocked-once", "no way", dead.with(Recorded.Story.ownerReturned, .way, nil), .notJudged),
     .init("opened-once", "on a word", dead.with(Recorded.Agent.unlockWritten, .because, "word"), .notJudged),

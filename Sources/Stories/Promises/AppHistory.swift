@@ -56,6 +56,9 @@ extension Evidence {
     "overran its wake budget", "never attached", "did not take its user's request",
   ]
 
+  /// How long an app that hung may have been in its wake before its system ends it, in nanoseconds.
+  private static let hangAftermath: Int64 = 60_000_000_000
+
   /// Every end of a process up to the window's end that no step of the story explains: ends that the orchestrator
   /// itself saw, and ends of apps that a latchkeyd saw. A kill from outside leaves the same trace as a crash.
   func unexplainedEnds() -> [UnexplainedEnd] {
@@ -66,7 +69,9 @@ extension Evidence {
     // The apps that the story has affected since their latest launch.
     var faults: Set<App> = []
     var known: Set<App> = []
-    var hasHung = false
+    // The apps that the story has stopped, and when the last of them went on or ended.
+    var hanging: Set<App> = []
+    var hungUntil: Int64?
     var ends: [UnexplainedEnd] = []
     for index in 0..<window.upperBound {
       let entry = entries[index]
@@ -76,20 +81,25 @@ extension Evidence {
         ends.append(UnexplainedEnd(index: index, what: entry[.program] ?? "a process"))
       case (.appKilled?, _), (.appReclaimed?, _), (.appQuit?, _):
         faults.insert(app)
-      case (.machineDown?, _): faults.formUnion(known.filter { $0.machine == entry.machine })
-      case (.appHung?, _): hasHung = true
+      case (.machineDown?, _):
+        faults.formUnion(known.filter { $0.machine == entry.machine })
+        hanging = hanging.filter { $0.machine != entry.machine }
+      case (.appHung?, _): hanging.insert(app)
+      case (.appContinued?, _): if hanging.remove(app) != nil { hungUntil = entry.t }
       case (_, .appLaunched?):
         known.insert(app)
         faults.remove(app)
       case (_, .appEnded?):
+        let isExcused = !hanging.isEmpty || hungUntil.map { entry.t - $0 <= Self.hangAftermath } ?? false
+        if hanging.remove(app) != nil { hungUntil = entry.t }
         if faults.contains(app) { continue }
         let how = entry[.how] ?? ""
         // latchkeyd ended it on request.
         if ["reclaimed", "quit"].contains(how) { continue }
         let isSystems = Self.systemsReasons.contains(how)
-        // The system ends an app that overruns, never attaches or takes no request, which is expected in a story that
-        // makes processes hang.
-        if isSystems, hasHung { continue }
+        // The system ends an app that overruns, never attaches or takes no request, which is expected while a story makes
+        // an app hang, of that app and of others that wait for it.
+        if isSystems, isExcused { continue }
         ends.append(UnexplainedEnd(index: index, what: app.name, because: isSystems ? how : nil))
       default: continue
       }

@@ -66,12 +66,15 @@ enum LeavingPromises {
     return .kept("locked \(elapsed(from: left, to: first)) after leaving", [first])
   }
 
+  /// How long a lock may take to lock behind its owner, in nanoseconds: the link is lost first, and the lock waits for its return.
+  private static let lockingTime: Int64 = 45_000_000_000
+
   /// The lock was in passage mode when it had to lock behind its owner. Whether that mode ends or begins later does not matter: a lock
   /// locks when its owner has left, and not when its mode changes.
   private static func passageMode(_ evidence: Evidence, _ absence: Absence, door: String) -> JournalEntry? {
     func isMode(_ entry: JournalEntry) -> Bool { entry.isLock(.modeChanged) && entry.machine == door }
     let left = evidence.entries[absence.departure]
-    let limit = left.t + Int64((Double(left[.over] ?? "") ?? 0) * 1e9) + Evidence.allowance
+    let limit = left.t + Int64((Double(left[.over] ?? "") ?? 0) * 1e9) + lockingTime
     let before = evidence.last(before: absence.departure, where: isMode).map { [evidence.entries[$0]] } ?? []
     let since = evidence.all(in: absence.away) { isMode($0) && $0.t <= limit }
     return (before + since).first { $0[.mode] == "passage" }
