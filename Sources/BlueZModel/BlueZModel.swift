@@ -45,6 +45,8 @@ package struct BlueZModel: Sendable {
     case boot
     /// Some client switches the adapter.
     case setPowered(Bool)
+    /// Some client removes every bonded device.
+    case forgetPairings
     case setBlocked(Bool)
     /// The controller is unplugged (false) or plugged in (true), which clears the kernel's lists.
     case setPlugged(Bool)
@@ -216,6 +218,8 @@ package struct BlueZModel: Sendable {
     case .cutPower: stop(.shutDown, isSilent: true)
     case .boot: if !isRunning { restartDeadline = now + configuration.timings.boot }
     case .setPowered(let isOn): if isOn { powerOn() } else { switchOff() }
+    case .forgetPairings:
+      for path in devices.filter({ $0.value.bond != nil }).keys.sorted() { removeDevice(path) }
     case .setBlocked(let isBlocked): setBlocked(isBlocked)
     case .setPlugged(let isPlugged): setPlugged(isPlugged)
     }

@@ -126,10 +126,6 @@ extension BlueZModel {
       isInitiator: false, capability: (agent?.capability ?? .noInputNoOutput).ioCapability, agent: agent,
       ownNumber: drawBytes(16))
     pairing.peerCapability = capability
-    // [General] JustWorksRepairing = never: a bonded peer does not get another bond unasked.
-    guard devices[link.device]?.bond == nil || pairing.method == .comparison else {
-      return refusePairing(identifier, SecurityManager.Failure.requirements)
-    }
     links[identifier]?.pairing = pairing
     links[identifier]?.pairingDeadline = now + configuration.timings.transaction
     send(
@@ -150,6 +146,9 @@ extension BlueZModel {
     else { return }
     if !pairing.isInitiator {
       send(Channel.security, [SecurityManager.pairingRandom] + pairing.ownNumber, on: identifier)
+      // [General] JustWorksRepairing = never: a bonded peer does not get another bond unasked (src/device.c,
+      // device_confirm_passkey).
+      if devices[link.device]?.bond != nil, pairing.method == .justWorks { return userSaidNo(identifier) }
     }
     guard let agent = pairing.agent else {
       // Without an agent bluetoothd refuses, except for a pairing begun by `Pair()`, which needs no question.

@@ -352,6 +352,7 @@ package struct SimulatedWorld: Sendable {
     case .shield(_, let isOn): pending.append(.radio(.setShielded(controller, isOn)))
     case .plug(_, let isOn): plug(name, isOn)
     case .power(_, let isOn): pending.append(.model(name, .control(.setPowered(isOn))))
+    case .forgetPairings: pending.append(.model(name, .control(.forgetPairings)))
     case .block(_, let isOn): pending.append(.model(name, .control(.setBlocked(isOn))))
     case .restartBluetoothd(_, let killed):
       pending.append(.model(name, .control(killed ? .kill : .stop)))

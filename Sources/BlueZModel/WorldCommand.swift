@@ -41,6 +41,8 @@ package enum WorldCommand: Sendable, Hashable, Codable {
   case plug(machine: String, isOn: Bool)
   /// A client of its bluetoothd switches the adapter's power off (false) or on.
   case power(machine: String, isOn: Bool)
+  /// A client of its bluetoothd removes every device that the machine is bonded with. The others keep their bonds.
+  case forgetPairings(machine: String)
   /// rfkill.
   case block(machine: String, isOn: Bool)
   /// Restarts bluetoothd, by SIGTERM or, if `killed`, by SIGKILL.
@@ -64,7 +66,8 @@ package enum WorldCommand: Sendable, Hashable, Codable {
     case .move(let machine, _, _), .walk(let machine, _, _, _), .shield(let machine, _), .plug(let machine, _),
       .power(let machine, _), .block(let machine, _),
       .restartBluetoothd(let machine, _), .stopBluetoothd(let machine, _), .startBluetoothd(let machine),
-      .shutDown(let machine), .cutPower(let machine), .boot(let machine), .remember(let machine, _),
+      .shutDown(let machine), .cutPower(let machine), .boot(let machine), .forgetPairings(let machine),
+      .remember(let machine, _),
       .hear(let machine, _):
       machine
     }

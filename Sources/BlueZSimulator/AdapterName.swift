@@ -41,6 +41,7 @@ extension WorldCommand {
     case .shield(_, let isOn): .shield(machine: machine, isOn: isOn)
     case .plug(_, let isOn): .plug(machine: machine, isOn: isOn)
     case .power(_, let isOn): .power(machine: machine, isOn: isOn)
+    case .forgetPairings: .forgetPairings(machine: machine)
     case .block(_, let isOn): .block(machine: machine, isOn: isOn)
     case .restartBluetoothd(_, let killed): .restartBluetoothd(machine: machine, killed: killed)
     case .stopBluetoothd(_, let killed): .stopBluetoothd(machine: machine, killed: killed)

@@ -288,7 +288,8 @@ extension BluetoothSystem {
       bondChanged(peer, isBonded: device.isBonded)
     }
     if device.isConnected != old.isConnected {
-      linkChanged(peer, isUp: device.isConnected, wasResolved: old.isResolved || device.isResolved)
+      linkChanged(
+        peer, isUp: device.isConnected, wasResolved: old.isResolved || device.isResolved, wasEnded: old.isDisconnecting)
     }
     if device.isResolved != old.isResolved {
       uncheckedDatabases.insert(peer)
@@ -306,7 +307,7 @@ extension BluetoothSystem {
     }
   }
 
-  private mutating func linkChanged(_ peer: PeerIdentifier, isUp: Bool, wasResolved: Bool) {
+  private mutating func linkChanged(_ peer: PeerIdentifier, isUp: Bool, wasResolved: Bool, wasEnded: Bool) {
     if isUp {
       healthOfNewLink(peer)
       capacityOfNewLink(peer)
@@ -318,7 +319,7 @@ extension BluetoothSystem {
       capacities[peer] = nil
       renewals[peer] = nil
       attempts[peer]?.linkWentDown()
-      healthOfLostLink(peer, wasResolved: wasResolved)
+      healthOfLostLink(peer, wasResolved: wasResolved, wasEnded: wasEnded)
       if let path = bluez.devicePaths[peer] { sessions.forgetFailures(of: peer, at: path) }
       failRemoteRequests(from: peer)
       visitEnded(peer)

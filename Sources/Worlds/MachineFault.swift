@@ -4,6 +4,8 @@ package enum MachineFault: Sendable, Equatable {
   case restartBluetoothd(killed: Bool)
   /// Switches the adapter's power while the controller stays.
   case adapterPower(isOn: Bool)
+  /// Its user removes all of its pairings. The other sides keep theirs.
+  case forgetPairings
   /// Plugs or unplugs the controller.
   case controller(isPlugged: Bool)
   case rfkill(isBlocked: Bool)
@@ -22,6 +24,7 @@ package enum MachineFault: Sendable, Equatable {
     case .restartBluetoothd(false): "bluetoothd on \(machine) restarts"
     case .restartBluetoothd(true): "bluetoothd on \(machine) is killed and started again"
     case .adapterPower(let isOn): "the adapter of \(machine) \(isOn ? "gets its power back" : "loses power")"
+    case .forgetPairings: "the pairings of \(machine) are removed there"
     case .controller(let isPlugged): "the controller of \(machine) is \(isPlugged ? "plugged in" : "unplugged")"
     case .rfkill(let isBlocked): "rfkill \(isBlocked ? "blocks" : "unblocks") Bluetooth on \(machine)"
     case .radio(let isBlocked): "\(machine)'s radio is \(isBlocked ? "blocked" : "free again")"

@@ -153,13 +153,14 @@ final class Doors: @unchecked Sendable {
       }
       question = read
       do throws(EnrolmentCodeError) { code = try EnrolmentCode(question.code) } catch { throw NoAnswer("\(error)") }
-      guard enrolment == nil else { throw NoAnswer("An enrolment is under way already; wait for it.") }
+      guard enrolment?.isUnderWay != true else { throw NoAnswer("An enrolment is under way already; wait for it.") }
       try check(newDoor: question.name)
       // The same key for each attempt: if the last one's confirmation was lost, the lock knows it.
       do { key = try PendingPhoneKey.read(fromDirectory: enrolmentFolder) } catch KeyFileError.missing {
         key = try Provisioning.makePendingPhone(directory: enrolmentFolder)
       }
     } catch { return enrolmentEnded(action, .failure(error)) }
+    enrolment?.letGo()
     enrolment = EnrolmentRadio(
       code: code, key: key, ownerName: AgentApp.ownerName, time: time, logger: logger
     ) { [weak self] outcome in

@@ -40,6 +40,8 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
   /// How long the link stays after the answer, so that the door's own manager can take it over.
   private static let releaseDelay: Duration = .seconds(10)
   private static let maximumCandidates = 16
+  /// How often one lock is tried again whose link was lost: far away, or while it forgets a pairing that this phone has lost.
+  private static let maximumLosses = 5
 
   private let code: EnrolmentCode
   private let key: PendingPhoneKey
@@ -50,6 +52,8 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
   private var manager: CBCentralManager?
   private var alarm: (any Alarm)?
   private var isDone = false
+  /// No outcome yet. After that, only the link is kept for a while.
+  var isUnderWay: Bool { !isDone }
   private var end = Instant.zero
   private var wholeEnd = Instant.zero
   private var attemptEnd: Instant?
@@ -58,6 +62,7 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
   /// Locks that were heard and not tried yet, the earliest first.
   private var waiting: [CBPeripheral] = []
   private var known: Set<UUID> = []
+  private var losses: [UUID: Int] = [:]
   private var current: CBPeripheral?
   private var characteristic: CBCharacteristic?
   private var session: EnrolmentOfPhone<SwiftCryptography>?
@@ -97,10 +102,13 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
     alarm?.set(time.now + Self.releaseDelay)
   }
 
-  private func letGo() {
+  /// Lets go of the link.
+  func letGo() {
     if let current { manager?.cancelPeripheralConnection(current) }
     manager = nil
+    alarm?.set(nil)
     released?()
+    released = nil
   }
 
   private func timePassed() {
@@ -192,7 +200,9 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
   ) {
     guard !isDone, peripheral == current else { return }
-    endAttempt(.linkLost)
+    losses[peripheral.identifier, default: 0] += 1
+    if losses[peripheral.identifier, default: 0] <= Self.maximumLosses { waiting.append(peripheral) }
+    endAttempt(NoAnswer("The link to the lock was lost before it had enrolled this phone; come nearer, and try again."))
   }
 
   func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {

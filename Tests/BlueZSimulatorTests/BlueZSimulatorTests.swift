@@ -207,7 +207,7 @@ import Timekeeping
       .walk(machine: "phone", x: 1.5, y: -2, seconds: 45), .shield(machine: "phone", isOn: true),
       .plug(machine: "phone", isOn: false), .power(machine: "phone", isOn: false), .block(machine: "phone", isOn: true),
       .restartBluetoothd(machine: "phone", killed: true), .shutDown(machine: "phone"), .cutPower(machine: "phone"),
-      .boot(machine: "phone"),
+      .boot(machine: "phone"), .forgetPairings(machine: "phone"),
       .hear(machine: "phone", input: .malformedAdvertisement),
       .remember(
         machine: "phone",

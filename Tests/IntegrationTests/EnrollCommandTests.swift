@@ -62,6 +62,25 @@ struct EnrollCommandTests {
     #expect(!journal.contains("pairing.refused"), "an agent asks for no bond before it has an answer")
   }
 
+  @Test("L5: a phone that has lost its pairing, which the lock still has, is enrolled again by code and button")
+  func enrollWithoutPairing() async throws {
+    let home = try await Household(phones: [], guests: ["alice"])
+    let code = try home.lockCode().words
+    try await home.press()
+    let enrolled = try await home.latchkey("alice", "enroll", "--as", "home", input: code + "\n")
+    #expect(enrolled.status == 0, "\(enrolled)")
+    try await home.hear("profile.registered", on: "alice")
+    try await home.forgetPairings("alice")
+    // The lock's bluetoothd ends each link at once, because it asks for the pairing.
+    try await home.hear("link.barren", on: "door")
+    try await home.press()
+    let again = try await home.latchkey("alice", "enroll", "--as", "again", input: code + "\n")
+    #expect(again.status == 0, "\(again)")
+    try await home.hear("status.answered", on: "alice")
+    let opened = try await home.latchkey("alice", "unlock")
+    #expect(opened.status == 0, "\(opened)")
+  }
+
   @Test("L5: the first phone is enrolled by code and button, opens, and is replaced by another when it is lost")
   func enroll() async throws {
     let home = try await Household(phones: [], guests: ["alice", "second"])

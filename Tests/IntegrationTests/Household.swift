@@ -106,6 +106,11 @@ final class Household: @unchecked Sendable {
       "{\"id\":7,\"command\":{\"move\":{\"machine\":\"\(machine)\",\"x\":500,\"y\":0}}}", "\"id\":7")
   }
 
+  /// Removes a machine's pairings there. The others keep theirs.
+  func forgetPairings(_ machine: String) async throws {
+    try await simulator?.ask("{\"id\":8,\"command\":{\"forgetPairings\":{\"machine\":\"\(machine)\"}}}", "\"id\":8")
+  }
+
   /// Starts latchkeyd.
   /// - Parameter isOutOfReach: carry the machine away first.
   func startDaemon(_ machine: String, isOutOfReach: Bool = false) async throws {

@@ -5,7 +5,7 @@ import SystemBus
 enum PairingCases {
   static let all = [
     justWorks, comparison, rejected, passkey, withoutAgent(.lock), withoutAgent(.phone), pairUnasked, unpair,
-    privateLock,
+    forgottenBond, privateLock,
   ]
 
   static let justWorks = ConformanceCase("pair, Just Works") { stage in
@@ -142,6 +142,24 @@ enum PairingCases {
       try await stage.need("the last word of the discovery") { stage.phone.deviceProperty("RSSI") == nil }
       try await stage.outcome(stage.phone.device("Pair"))
     }
+  }
+
+  /// Only the phone has removed the bond, and connects without one. The lock's bluetoothd asks for encryption as soon as the link
+  /// is up, and makes no second bond, so the link ends.
+  static let forgottenBond = ConformanceCase("a bond that only the lock has") { stage in
+    try await stage.bond(profile: stage.phone.main)
+    try await stage.step("the phone removes the lock") {
+      let path = stage.phone.main.book.path("lock")
+      try await stage.success(stage.phone.adapter("RemoveDevice", [.path(path ?? .root)]))
+      try await stage.need("the loss") { !stage.phone.hasDevice && !stage.lock.isConnected }
+    }
+    try await stage.discover()
+    try await stage.step("Connect", quiet: .seconds(12)) { try await stage.outcome(stage.phone.device("Connect")) }
+    try await stage.step("the devices as they are now") {
+      stage.phone.main.describe("lock", InterfaceName.device)
+      stage.lock.main.describe("phone", InterfaceName.device)
+    }
+    stage.expect(!stage.phone.isConnected, "the link ends")
   }
 
   static let privateLock = ConformanceCase(

@@ -101,13 +101,14 @@ extension BluetoothSystem {
       result.hasUnwantedLink = device.map { $0.isUsable && peers[peer]?.wasRequested == true } ?? false
       return result
     }
-    if let device, isArmable(device) {
+    let isResting = links[peer]?.brief.isResting(at: now) == true
+    if let device, isArmable(device), !isResting {
       let isArmed = profile.armed.contains(peer)
       result.services = device.tellingServices
       result.isUnarmed = !isArmed
     }
     if let device, !device.isConnected { result.isAway = profile.armed.contains(peer) }
-    if device?.isConnected == true || result.isConnecting { return result }
+    if device?.isConnected == true || result.isConnecting || isResting { return result }
     let isSighted = attempt?.isSighted ?? false
     if let device, isArmable(device), !isSighted { return result }
     if attempt?.isPausing(at: now) == true { return result }

@@ -65,6 +65,25 @@ extension BluetoothSystem {
     tellIfAddressIsPrivate(peer)
   }
 
+  /// A central that has lost its side of the bond can't make another one, because this machine's bluetoothd asks for encryption as
+  /// soon as the link is up, and does not replace a bond (`JustWorksRepairing = never`). So its links break off at once, whatever
+  /// it wants. While an app lets any central pair because a person wants it so, as a lock does after its button was
+  /// pressed, the bond is removed after three such links, and the central may make it anew.
+  mutating func removeRefusedBond(_ peer: PeerIdentifier) {
+    guard isDoubtful(peer), let device = bluez.device(peer), let adapter = bluez.adapter, device.isBonded,
+      !isWanted(peer), !device.isTrusted, isPairingWelcome
+    else { return }
+    journal(
+      .bondHalfMade,
+      [
+        .peripheral: peer.uuidString, .links: String(LinkHealth.keyFailureLimit),
+        .because: "the central no longer has it, and somebody lets centrals pair now",
+      ])
+    setBondUnproven(peer, false)
+    links[peer] = nil
+    call(adapter, .removeDevice(device.path), for: .ignored)
+  }
+
   /// A peer that hides its address can't be recognised once the bond is gone, so its app has to look for it anew.
   private mutating func tellIfAddressIsPrivate(_ peer: PeerIdentifier) {
     guard let identity = peers[peer]?.address else { return }

@@ -12,6 +12,7 @@ struct LinkHealth: Sendable {
   private(set) var checkAt: Instant?
   /// How many times in a row that was done.
   private(set) var ends = 0
+  var brief = BriefLinks()
   /// Links in a row that were lost before anything could be asked over them.
   private(set) var barrenLinks = 0
   /// The link came up with a bond: if services resolve on it, the peer has the key as well.
@@ -40,8 +41,8 @@ struct LinkHealth: Sendable {
 
   /// Several links in a row have broken off before anything could be asked over them.
   var isDoubtful: Bool { barrenLinks >= Self.keyFailureLimit }
-  /// Some half-made bonds were removed. They count until a bond has carried a link.
-  var hasHistory: Bool { removedBonds > 0 }
+  /// Some half-made bonds were removed, which counts until a bond has carried a link; or pauses are made before links.
+  var hasHistory: Bool { removedBonds > 0 || brief.areMany }
 
   mutating func cameUp(isBonded: Bool, at now: Instant) {
     since = now
@@ -49,6 +50,7 @@ struct LinkHealth: Sendable {
     hasBond = isBonded
     bondedAt = nil
     provesBondAt = nil
+    brief.linkCameUp(at: now)
   }
 
   /// The link existed before this system started.
@@ -68,6 +70,8 @@ struct LinkHealth: Sendable {
   }
 
   struct Loss {
+    /// When the link came up.
+    var began: Instant?
     /// This was the link with which links began to count as doubtful.
     var isDoubtfulNow = false
     var provesBond = false
@@ -78,7 +82,7 @@ struct LinkHealth: Sendable {
     since = nil
     checkAt = nil
     provesBondAt = nil
-    var loss = Loss()
+    var loss = Loss(began: began)
     if let began, !wasResolved, isBonded, now < began + Self.barrenLimit {
       barrenLinks += 1
       loss.isDoubtfulNow = barrenLinks == Self.keyFailureLimit
@@ -133,7 +137,7 @@ struct LinkHealth: Sendable {
   }
 
   /// When there is something to do.
-  var deadline: Instant? { [checkAt, provesBondAt].compactMap { $0 }.min() }
+  var deadline: Instant? { [checkAt, provesBondAt, brief.deadline].compactMap { $0 }.min() }
 
   /// Whether what the peer says now proves the bond that was made on this link.
   func answerProvesBond(at now: Instant) -> Bool { bondedAt.map { now >= $0 + Self.bondedAnswerLimit } ?? false }
@@ -163,9 +167,9 @@ extension BluetoothSystem {
   }
 
   /// Whether apps may be told of the link. If several links in a row have broken off before anything could be asked,
-  /// the next one must first prove itself by resolving services, so that apps are not woken in vain.
+  /// the next one must first prove itself by resolving services, or by lasting, so that apps are not woken in vain.
   func isUsable(_ device: Device?) -> Bool {
-    guard let device, device.isUsable else { return false }
+    guard let device, device.isUsable, links[device.peer]?.brief.isWatching(at: now) != true else { return false }
     return device.isResolved || !isDoubtful(device.peer)
   }
 
@@ -177,7 +181,8 @@ extension BluetoothSystem {
     if links[peer]?.resolved() == true { bondIsProven(peer) }
   }
 
-  mutating func healthOfLostLink(_ peer: PeerIdentifier, wasResolved: Bool) {
+  /// - Parameter wasEnded: this machine has asked for its end.
+  mutating func healthOfLostLink(_ peer: PeerIdentifier, wasResolved: Bool, wasEnded: Bool) {
     let isBonded = bluez.device(peer)?.isBonded == true
     guard let loss = links[peer]?.lost(wasResolved: wasResolved, isBonded: isBonded, at: now) else { return }
     if loss.isDoubtfulNow {
@@ -191,6 +196,12 @@ extension BluetoothSystem {
     }
     if loss.provesBond { bondIsProven(peer) }
     removeHalfMadeBond(peer)
+    removeRefusedBond(peer)
+    if let began = loss.began, !wasEnded {
+      noteBriefLink(peer, since: began, isBonded: isBonded)
+    } else {
+      links[peer]?.brief.linkWasEnded()
+    }
     // Another client's `Disconnect` may have disarmed the device, so it is armed again. If its links keep breaking
     // off, it counts as armed.
     if !isDoubtful(peer) { disarm(peer) }
@@ -266,6 +277,7 @@ extension BluetoothSystem {
 
   mutating func reconcileLinks() {
     for peer in links.due(at: now) {
+      links[peer]?.brief.passTime(at: now)
       if links[peer]?.takeProof(at: now) == true, bluez.device(peer)?.isConnected == true { bondIsProven(peer) }
       guard let health = links[peer], links[peer]?.takeCheck(at: now) == true else { continue }
       guard let device = bluez.device(peer), device.isConnected else { continue }

@@ -64,6 +64,14 @@ extension BluetoothSystem {
     }
   }
 
+  /// An app that says whom it lets in lets any central pair now.
+  var isPairingWelcome: Bool {
+    servingApps.contains { name in
+      guard let app = apps[name], app.link != nil else { return false }
+      return app.admission?.acceptsPairings == true
+    }
+  }
+
   /// The apps that publish services.
   private var servingApps: Set<String> { Set(managers.serving.map(\.app)) }
 

@@ -30,6 +30,7 @@ extension BluetoothSystem {
     persistPeripheral(key, peer)
     if isNew {
       attempts[peer]?.renew()
+      links[peer]?.brief.isAskedAnew()
       journal(.requestHeld, [.app: key.app, .peripheral: peer.uuidString])
     }
   }

@@ -84,7 +84,9 @@ extension MachineCheck {
     return switch trouble.kind {
     case .linkStuck: "systemctl restart bluetooth.service"
     case .linkBarren, .servicesGone, .pairingGone:
-      "(bluetoothctl devices shows the address, then: bluetoothctl remove ADDRESS)"
+      // Sometimes it is the device that has to forget the pairing.
+      trouble.last.fields[JournalField.advice.rawValue]?.contains("let the device forget") == true
+        ? nil : "(bluetoothctl devices shows the address, then: bluetoothctl remove ADDRESS)"
     case .adapterMissing: "plug it in, or name another in /etc/default/latchkeyd (LATCHKEYD_OPTIONS=--adapter hci1)"
     case .bondHalfMade: see(trouble.last)
     case .storeFailed: "df -h; dmesg | tail"

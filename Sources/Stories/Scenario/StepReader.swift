@@ -55,6 +55,9 @@ struct StepReader {
       return .fault(
         machine: machine, .adapterPower(isOn: try reader.flag("to", whenTrue: "on", whenFalse: "off")))
     },
+    Kind(name: "forget pairings") { (step) throws(ScenarioError) in
+      try step.fault(.forgetPairings)
+    },
     Kind(name: "unplug controller") { (step) throws(ScenarioError) in
       try step.fault(.controller(isPlugged: false))
     },

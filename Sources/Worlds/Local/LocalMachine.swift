@@ -238,6 +238,7 @@ final class LocalMachine: Machine {
       switch fault {
       case .restartBluetoothd(let killed): .restartBluetoothd(machine: name, killed: killed)
       case .adapterPower(let isOn): .power(machine: name, isOn: isOn)
+      case .forgetPairings: .forgetPairings(machine: name)
       case .controller(let isOn): .plug(machine: name, isOn: isOn)
       case .rfkill(let isBlocked): .block(machine: name, isOn: isBlocked)
       case .radio(let isBlocked): .shield(machine: name, isOn: isBlocked)

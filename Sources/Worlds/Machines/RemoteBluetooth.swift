@@ -35,6 +35,38 @@ final class RemoteBluetooth: Sendable {
 
   /// Sets `Adapter1.Powered` of the machine's first adapter.
   static func setPowered(_ isOn: Bool, at address: String) throws {
+    try withObjects(at: address) { bus, objects in
+      guard let path = objects.filter({ $0.interfaces[Adapter1.interface] != nil }).map(\.path).min() else {
+        throw WorldError("bluetoothd has no adapter")
+      }
+      _ = try bus.callAndWait(
+        MethodCall(
+          to: WellKnown.busName, path: path, interface: BusName.properties, member: "Set",
+          arguments: [.string(Adapter1.interface), .string(Adapter1.name(\.powered)), .variant(.bool(isOn))]))
+    }
+  }
+
+  /// Removes every device that the machine is bonded with.
+  static func forgetPairings(at address: String) throws {
+    try withObjects(at: address) { bus, objects in
+      for object in objects {
+        guard let properties = object.interfaces[Device1.interface] else { continue }
+        let device = PropertyValues<Device1>(properties)
+        guard device.bonded ?? device.paired == true, let adapter = device.adapter else { continue }
+        _ = try bus.callAndWait(
+          MethodCall(
+            to: WellKnown.busName, path: adapter, interface: Adapter1.interface, member: "RemoveDevice",
+            arguments: [.path(object.path)]))
+      }
+    }
+  }
+
+  private struct Object {
+    let path: ObjectPath
+    let interfaces: [String: Properties]
+  }
+
+  private static func withObjects(at address: String, _ body: (Bus, [Object]) throws -> Void) throws {
     let bus = try Bus(address: BusAddress(address))
     try bus.start()
     defer { bus.closeAndWait() }
@@ -43,15 +75,14 @@ final class RemoteBluetooth: Sendable {
         to: WellKnown.busName, path: ObjectPath(unchecked: "/"), interface: "org.freedesktop.DBus.ObjectManager",
         member: "GetManagedObjects"))
     guard case .dictionary(_, _, let objects)? = reply.first else { throw WorldError("bluetoothd has no objects") }
-    var paths: [String] = []
-    for (path, interfaces) in objects {
-      guard let path = path.pathValue, case .dictionary(_, _, let names) = interfaces else { continue }
-      if names.contains(where: { $0.0.stringValue == Adapter1.interface }) { paths.append(path.text) }
-    }
-    guard let text = paths.min(), let path = ObjectPath(text) else { throw WorldError("bluetoothd has no adapter") }
-    _ = try bus.callAndWait(
-      MethodCall(
-        to: WellKnown.busName, path: path, interface: BusName.properties, member: "Set",
-        arguments: [.string(Adapter1.interface), .string(Adapter1.name(\.powered)), .variant(.bool(isOn))]))
+    try body(
+      bus,
+      objects.compactMap { path, interfaces in
+        guard let path = path.pathValue, case .dictionary(_, _, let entries) = interfaces else { return nil }
+        let pairs = entries.compactMap { name, properties in
+          name.stringValue.flatMap { name in properties.propertiesValue.map { (name, $0) } }
+        }
+        return Object(path: path, interfaces: Dictionary(pairs) { first, _ in first })
+      })
   }
 }

@@ -187,7 +187,7 @@ final class RemoteMachine: Machine {
   func ability(_ fault: MachineFault) -> Ability {
     if let ability = hardware.ability(fault, shell) { return ability }
     switch fault {
-    case .restartBluetoothd, .adapterPower: return .exact
+    case .restartBluetoothd, .adapterPower, .forgetPairings: return .exact
     case .rfkill:
       // Before it is connected: the virtual machines have rfkill.
       guard shell.isOpen, (try? shell.run("command -v rfkill")) == nil else { return .exact }
@@ -212,6 +212,7 @@ final class RemoteMachine: Machine {
       }
     case .adapterPower(let isOn):
       try RemoteBluetooth.setPowered(isOn, at: shell.busAddress)
+    case .forgetPairings: try RemoteBluetooth.forgetPairings(at: shell.busAddress)
     case .rfkill(let isBlocked):
       try shell.run("rfkill \(isBlocked ? "block" : "unblock") bluetooth")
     case .controller, .radio, .move, .malformedAdvertisement, .unknownNotification:
