@@ -231,7 +231,7 @@ enum Benchmark {
 
   private static func scenario(_ name: String, _ chapters: [Chapter]) -> Scenario {
     Scenario(
-      name: name, title: "Benchmark: \(name)", seed: 1, days: 1,
+      file: "the benchmark", name: name, title: "Benchmark: \(name)", seed: 1, days: 1,
       machines: [
         MachineDescription(name: "door", position: Place(x: 0, y: 0), apps: [.lock]),
         MachineDescription(name: "phone", position: Place(x: 1, y: 0), apps: [.agent]),

@@ -23,7 +23,7 @@ enum StoryLength {
           terms.hasCalendar
         {
           throw ScenarioError(
-            file: scenario.name, line: step.line,
+            file: scenario.file, line: step.line,
             problem: "'weekdays' and 'hours' of an invitation are the calendar's: such a story has its own days, and "
               + "neither --days nor --pace")
         }
@@ -35,7 +35,7 @@ enum StoryLength {
         seconds += step.action.seconds(scale: scale)
         guard seconds <= maximumDays * 86400 else {
           throw ScenarioError(
-            file: scenario.name, line: step.line,
+            file: scenario.file, line: step.line,
             problem: "with \(days) days a chapter the story is longer than \(Int(maximumDays)) days here")
         }
       }

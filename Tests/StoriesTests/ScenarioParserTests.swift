@@ -140,6 +140,7 @@ struct ScenarioParserTests {
       ("- pass: a while", 6, "must be a duration, not 'a while'", "5min"),
       ("- pass: -1s", 6, "must be a duration", ""),
       ("- pass: 40000d", 6, "'pass' of a step is longer than 36500d: '40000d'", ""),
+      ("- check: []", 6, "step 'check' names no promise", "unlocked-once"),
       ("- check: [door-is-nice]", 6, "unknown promise 'door-is-nice'", "unlocked-once"),
       ("- {restart bluetoothd: phone, day: soon}", 6, "'day' of a step must be a number", ""),
       ("- {restart bluetoothd: phone, at: 2h}", 6, "'at' must be a time after the step before", "+2h"),

@@ -54,7 +54,7 @@ struct StoryInputTests {
 
   @Test("A15: characters that a terminal takes for commands are refused in texts, and shown as numbers in errors")
   func escapes() throws {
-    let error = try refusal("name: x\ntitle: \"a\\e[31mred\"\n\(Self.machines)steps:\n  - check: []\n")
+    let error = try refusal("name: x\ntitle: \"a\\e[31mred\"\n\(Self.machines)steps:\n  - pass: 1s\n")
     #expect(error == "FILE:2: 'title' of the scenario has a character in it that can't be printed, U+1b")
     let key = try refusal("name: x\n\"\\e[31m\": 1\n\(Self.machines)")
     #expect(key.contains("\\u{1b}[31m"))
@@ -67,7 +67,7 @@ struct StoryInputTests {
     #expect(
       try refusal(head + "steps:\n  - kill app:\n").hasPrefix("FILE:5: step 'kill app' does not say on which machine"))
     for text in ["0x10", "nan", "inf", "1_000", "ten"] {
-      let error = try refusal("days: \(text)\n" + head + "steps:\n  - check: []\n")
+      let error = try refusal("days: \(text)\n" + head + "steps:\n  - pass: 1s\n")
       #expect(error.hasPrefix("FILE:1: 'days' of the scenario must be a number"), "\(text): \(error)")
       #expect(DurationText.parse("\(text)s") == nil)
     }
@@ -84,8 +84,8 @@ struct StoryInputTests {
     try StoryLength.check(one, days: 0.001, pace: nil)
     let three = try scenario("1", String(repeating: "  - pass days: 36500\n", count: 3))
     let error = #expect(throws: ScenarioError.self) { try StoryLength.check(three, days: 1, pace: nil) }
-    #expect(error?.line == 8)
-    let later = try scenario("1", "  - at: +36500d\n    check: []\n")
+    #expect(error?.line == 8 && error?.file == "x.yaml")
+    let later = try scenario("1", "  - at: +36500d\n    pass: 1s\n")
     #expect(throws: ScenarioError.self) { try StoryLength.check(later, days: 36500, pace: nil) }
     #expect(StoryLength.duration(1e300) == .seconds(100_000 * 86400))
     #expect(StoryLength.duration(0.25) == .milliseconds(250))

@@ -6,6 +6,8 @@ import Worlds
 
 /// A story that the orchestrator runs: machines, what happens to them and when, and the promises that must hold.
 package struct Scenario: Sendable, Equatable {
+  /// Where it was read from, for errors.
+  package var file: String
   /// Short and unique: the argument of `latchkey prove`.
   package var name: String
   /// One line for a person.
@@ -22,9 +24,10 @@ package struct Scenario: Sendable, Equatable {
   package var promises: [PromiseReference]
 
   package init(
-    name: String, title: String, seed: UInt64, days: Double, machines: [MachineDescription],
+    file: String, name: String, title: String, seed: UInt64, days: Double, machines: [MachineDescription],
     radio: RadioPhysics = .ordinary, chapters: [Chapter], promises: [PromiseReference]
   ) {
+    self.file = file
     self.name = name
     self.title = title
     self.seed = seed

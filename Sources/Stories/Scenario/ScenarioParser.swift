@@ -73,7 +73,7 @@ package struct ScenarioParser {
     }
     let title = reader.has("title") ? try reader.text("title") : try reader.text("name")
     return Scenario(
-      name: try reader.text("name"), title: title, seed: seed,
+      file: file, name: try reader.text("name"), title: title, seed: seed,
       days: days, machines: machines, radio: try radio(reader), chapters: chapters,
       promises: try parser.promises(reader, "promises"))
   }

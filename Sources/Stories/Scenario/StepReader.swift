@@ -149,7 +149,11 @@ struct StepReader {
     },
     Kind(name: "wait for") { (step) throws(ScenarioError) in try step.wait() },
     Kind(name: "check") { (step) throws(ScenarioError) in
-      .check(try step.promises(step.outer, step.kind))
+      let promises = try step.promises(step.outer, step.kind)
+      guard !promises.isEmpty else {
+        throw step.outer.error("step 'check' names no promise", at: step.kind, choices: Promise.all.map(\.name))
+      }
+      return .check(promises)
     },
   ]
 

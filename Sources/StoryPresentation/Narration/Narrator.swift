@@ -124,7 +124,7 @@ package struct Narrator: Sendable {
     case "hand": "by hand"
     case "phone": "as the phone asked"
     case "leaving": "because its owner has left"
-    case "relock": "because it was open for long enough"
+    case "relock": "by itself"
     case "unexplained": "and nothing shows by whom"
     case let other?: "because of \(other)"
     case nil: "for an unknown reason"
