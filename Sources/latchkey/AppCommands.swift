@@ -7,12 +7,18 @@ import Foundation
 /// Communicates with this machine's latchkeyd.
 enum SystemControl {
   static func perform(_ request: ControlRequest, limitSeconds: Int = 20) throws -> SystemStatus? {
-    try reporting { try MachineControl(address: nil).perform(request, limit: .seconds(limitSeconds)) }
+    try reporting {
+      try PatienceNote.saying("latchkeyd has not answered yet; it has \(limitSeconds) s.") {
+        try MachineControl(address: nil).perform(request, limit: .seconds(limitSeconds))
+      }
+    }
   }
 
   /// Asks an app something. Returns its answer.
   static func ask(app: String, name: String, argument: String) throws -> String {
-    try MachineControl(address: nil).ask(app: app, name: name, argument: argument)
+    try PatienceNote.saying("\(app) has not answered yet; it has a minute.") {
+      try MachineControl(address: nil).ask(app: app, name: name, argument: argument)
+    }
   }
 
   /// Whether this machine has an app; not, if that can't be told.

@@ -27,6 +27,22 @@ struct DoorCommandTests {
     #expect(try !home.journalText().contains("app.overran"))
   }
 
+  @Test("L8: a person at a terminal is told that their command still waits; a program is told nothing before the end")
+  func patience() async throws {
+    let home = try await Household(phones: ["alice"])
+    try await home.bringHome("alice")
+    home.freeze("alice")
+    async let piped = home.latchkey("alice", "door")
+    let terminal = try await home.latchkeyAtTerminal("alice", "door")
+    let note = "org.latchkey.agent has not answered yet"
+    _ = try await terminal.hear(note)
+    home.thaw("alice")
+    let answer = try await terminal.finish()
+    #expect(answer.status == 0, "\(answer)")
+    let program = try await piped
+    #expect(program.status == 0 && program.errors.isEmpty, "\(program)")
+  }
+
   @Test("L8: a person unlocks, locks and looks at a door by command, and reads who did what in its log")
   func commands() async throws {
     let home = try await Household(phones: ["alice"])

@@ -106,11 +106,6 @@ final class Household: @unchecked Sendable {
       "{\"id\":7,\"command\":{\"move\":{\"machine\":\"\(machine)\",\"x\":500,\"y\":0}}}", "\"id\":7")
   }
 
-  /// Removes a machine's pairings there. The others keep theirs.
-  func forgetPairings(_ machine: String) async throws {
-    try await simulator?.ask("{\"id\":8,\"command\":{\"forgetPairings\":{\"machine\":\"\(machine)\"}}}", "\"id\":8")
-  }
-
   /// Starts latchkeyd.
   /// - Parameter isOutOfReach: carry the machine away first.
   func startDaemon(_ machine: String, isOutOfReach: Bool = false) async throws {
@@ -153,6 +148,13 @@ final class Household: @unchecked Sendable {
     if let input { command.say(input) }
     command.closeInput()
     return try await command.finish()
+  }
+
+  /// Starts `latchkey` on a machine, at a terminal.
+  func latchkeyAtTerminal(_ machine: String, _ arguments: String) async throws -> TestProcess {
+    try await TestProcess(
+      "/usr/bin/script", ["-qfec", "\(LatchkeyCommand.programs)/latchkey \(arguments)", "/dev/null"],
+      environment: environment(on: machine))
   }
 
   /// Runs a line of bash on a machine, with `$latchkey` set.
@@ -239,6 +241,9 @@ final class Household: @unchecked Sendable {
 
   /// Stops a machine's latchkeyd as a debugger would: its links stay, and nothing over them is answered.
   func freeze(_ machine: String) { daemons[machine]?.signal(SIGSTOP) }
+
+  /// It goes on.
+  func thaw(_ machine: String) { daemons[machine]?.signal(SIGCONT) }
 
   /// Ends a machine's latchkeyd, and kills its apps.
   func stop(_ machine: String) async throws {

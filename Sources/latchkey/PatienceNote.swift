@@ -1,0 +1,18 @@
+import ConsoleOutput
+import Dispatch
+import Glibc
+
+/// Tells a person at a terminal that their command still waits, and for what. Programs are told nothing: they read what a command says at its end.
+enum PatienceNote {
+  /// Most answers come within this time.
+  private static let delay: DispatchTimeInterval = .seconds(5)
+
+  /// Writes the note to the error output if `work` takes longer.
+  static func saying<Outcome>(_ note: String, during work: () throws -> Outcome) rethrows -> Outcome {
+    guard isatty(STDERR_FILENO) == 1 else { return try work() }
+    let item = DispatchWorkItem { Console.complain("latchkey: \(note)") }
+    DispatchQueue.global().asyncAfter(deadline: .now() + delay, execute: item)
+    defer { item.cancel() }
+    return try work()
+  }
+}
