@@ -215,6 +215,9 @@ package struct Street: Sendable {
       endProcess(name, bundle)
     case .record(let event, let fields):
       if event == .deadlineOverdue { trouble("\(name): a deadline was left: \(fields)") }
+      if event == .requestExpired, let bundle = fields[.app], let app = machines[name]?.apps[bundle], app.link != nil {
+        trouble("\(app.actor.name): a request that it answered at once has expired")
+      }
     case .queryReply, .controlReply, .controlText: break
     }
   }
