@@ -73,6 +73,14 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
   private var failure: NoAnswer?
   private var statuses: [EnrolmentStatus] = []
 
+  private static let noAnswer = NoAnswer(
+    "The lock did not answer; come nearer, press its button, and try again. `latchkey doctor` may say why.")
+  private static let linkLost = NoAnswer(
+    "The link to the lock was lost before it had enrolled this phone; come nearer, and try again.")
+  private static let linksBreakOff = NoAnswer(
+    "Each link to the lock breaks off: it may have lost its pairing with this machine, which this machine still has. `latchkey doctor` "
+      + "says how to remove it; then press the lock's button, and try again.")
+
   /// - Parameter done: called once.
   init(
     code: EnrolmentCode, key: PendingPhoneKey, ownerName: String, time: any TimeSource, logger: Logger,
@@ -114,7 +122,7 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
   private func timePassed() {
     if isDone { return letGo() }
     if let attemptEnd, attemptEnd <= time.now {
-      return endAttempt(NoAnswer("The lock did not answer; come nearer, and try again."))
+      return endAttempt(Self.noAnswer)
     }
     if current == nil, end <= time.now { return conclude() }
     setAlarm()
@@ -201,8 +209,12 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
   ) {
     guard !isDone, peripheral == current else { return }
     losses[peripheral.identifier, default: 0] += 1
-    if losses[peripheral.identifier, default: 0] <= Self.maximumLosses { waiting.append(peripheral) }
-    endAttempt(NoAnswer("The link to the lock was lost before it had enrolled this phone; come nearer, and try again."))
+    if losses[peripheral.identifier, default: 0] <= Self.maximumLosses {
+      waiting.append(peripheral)
+    } else if failure == Self.linkLost {
+      failure = Self.linksBreakOff
+    }
+    endAttempt(Self.linkLost)
   }
 
   func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {

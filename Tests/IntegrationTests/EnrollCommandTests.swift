@@ -81,6 +81,29 @@ struct EnrollCommandTests {
     #expect(opened.status == 0, "\(opened)")
   }
 
+  @Test("L5: a phone whose pairing the lock has lost is told so at its enrolment, and enrolled once it has lost it too")
+  func enrollAtForgetfulLock() async throws {
+    let home = try await Household(phones: [], guests: ["alice"])
+    let code = try home.lockCode().words
+    try await home.press()
+    let enrolled = try await home.latchkey("alice", "enroll", "--as", "home", input: code + "\n")
+    #expect(enrolled.status == 0, "\(enrolled)")
+    try await home.hear("profile.registered", on: "alice")
+    // A bond that was never used for long would be made anew by itself.
+    for command in ["unlock", "lock", "unlock"] {
+      let done = try await home.latchkey("alice", command)
+      #expect(done.status == 0, "\(done)")
+    }
+    try await home.world(#"{"forgetPairings":{"machine":"door"}}"#)
+    try await home.hear("link.barren", on: "alice")
+    try await home.press()
+    let refused = try await home.latchkey("alice", "enroll", "--wait", "0", input: code + "\n")
+    #expect(refused.status == 1 && refused.errors.contains("latchkey doctor"), "\(refused)")
+    try await home.world(#"{"forgetPairings":{"machine":"alice"}}"#)
+    let again = try await home.latchkey("alice", "enroll", input: code + "\n")
+    #expect(again.status == 0, "\(again)")
+  }
+
   @Test("L5: the first phone is enrolled by code and button, opens, and is replaced by another when it is lost")
   func enroll() async throws {
     let home = try await Household(phones: [], guests: ["alice", "second"])
