@@ -16,7 +16,8 @@ struct NoAnswer: Error, Equatable {
   init(_ reason: String) { self.reason = reason }
 
   static let notLinked = NoAnswer(
-    "There is no link to the lock: come nearer, and check that Bluetooth is on there and here. `latchkey doctor` may say more.")
+    "There is no link to the lock: come nearer, and check that Bluetooth is on there and here. "
+      + "`latchkey doctor` may say more.")
   static let linkLost = NoAnswer("The link to the lock was lost before it answered.")
   static let silent = NoAnswer("The lock did not answer; try again.")
   static let refused = NoAnswer("The lock refused what was asked; try again.")
