@@ -31,8 +31,10 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   var lastRSSI: NSNumber?
   /// Writes without response that the system has not confirmed yet.
   var unansweredWrites = 0
-  /// The app was told to wait before further writes without response. `peripheralIsReady` follows.
+  /// The app was told to wait before further writes without response. `peripheralIsReady` follows when there is room.
   var isRefusingWrites = false
+  /// The app has written without response since it was last told `peripheralIsReady`. It is told when all that has gone out.
+  var owesReadiness = false
 
   /// How many writes without response may be on their way to the system before `canSendWriteWithoutResponse` is `false`.
   static let writeWindow = 32
@@ -68,7 +70,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   open var ancsAuthorized: Bool { false }
 
   /// Whether a write without response would be accepted now. If not, `peripheralIsReady(toSendWriteWithoutResponse:)`
-  /// follows.
+  /// follows, as it does when all writes without response have gone out, be it a single one.
   open var canSendWriteWithoutResponse: Bool {
     locked {
       guard currentState == .connected else { return false }

@@ -146,6 +146,7 @@ extension CBCentralManager {
     peripheral.endChannels()
     peripheral.unansweredWrites = 0
     peripheral.isRefusingWrites = false
+    peripheral.owesReadiness = false
     if peripheral.isAwaitingConnection {
       // The app has asked again, or the system keeps the request: it continues.
       peripheral.currentState = .connecting

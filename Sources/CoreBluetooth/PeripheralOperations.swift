@@ -50,6 +50,7 @@ extension CBPeripheral {
       let identifier = manager.session.makeOperationIdentifier()
       if case .writeCharacteristic(_, _, withResponse: false) = operation {
         unansweredWrites += 1
+        owesReadiness = true
         if unansweredWrites >= Self.writeWindow { isRefusingWrites = true }
       }
       let wasSent = manager.session.send(
@@ -222,10 +223,16 @@ extension CBCentralManager {
     }
   }
 
+  /// Apple's page on `canSendWriteWithoutResponse` says that flushing all current writes results in a call of `peripheralIsReady`. Apps
+  /// take it for the end of each write: nRF Mesh sends its next segment then, and the Flutter plugins flutter_blue_plus and
+  /// universal_ble complete the write.
   private func writeLeft(_ peripheral: CBPeripheral, isCounted: Bool) {
     let isReady = locked {
       if !isCounted { peripheral.unansweredWrites = max(0, peripheral.unansweredWrites - 1) }
-      guard peripheral.isRefusingWrites, peripheral.unansweredWrites < CBPeripheral.writeWindow else { return false }
+      let isFlushed = peripheral.owesReadiness && peripheral.unansweredWrites == 0
+      let hasRoom = peripheral.isRefusingWrites && peripheral.unansweredWrites < CBPeripheral.writeWindow
+      guard isFlushed || hasRoom else { return false }
+      peripheral.owesReadiness = false
       peripheral.isRefusingWrites = false
       return true
     }

@@ -200,6 +200,29 @@ struct PeripheralOperationTests {
     #expect(peripheral.canSendWriteWithoutResponse)
   }
 
+  @Test("C5: an app is told that it may write again when its writes without response have gone out, also after one")
+  func readyAfterEachFlush() async throws {
+    let setup = try await CentralSetup()
+    let peripheral = try await setup.connectExplored()
+    let characteristic = try #require(peripheral.services?.first?.characteristics?.first)
+    /// What the app is told when these writes have left, and what it reads then.
+    func told(ofWriting values: Range<UInt8>) async throws -> [String] {
+      for value in values { peripheral.writeValue(Data([value]), for: characteristic, type: .withoutResponse) }
+      peripheral.readValue(for: characteristic)
+      for _ in values { setup.complete(try #require(try await setup.nextOperation()).0, .done) }
+      setup.complete(try #require(try await setup.nextOperation()).0, .value([9]))
+      var calls: [String] = []
+      while calls.last != "value [9]" { calls.append(try await setup.recorder.calls.next()) }
+      return calls
+    }
+    // An app that sends its packets one by one: each further one when it is told.
+    for number: UInt8 in 0..<3 {
+      #expect(try await told(ofWriting: number..<(number + 1)) == ["isReady", "value [9]"])
+    }
+    // Of several that are on their way, the last one to leave is told of.
+    #expect(try await told(ofWriting: 3..<6) == ["isReady", "value [9]"])
+  }
+
   @Test(
     "C5: writes without response make room for further ones while the app's loop keeps its manager's queue from running"
   )
