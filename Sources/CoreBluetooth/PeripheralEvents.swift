@@ -153,7 +153,9 @@ extension CBPeripheralManager {
       isRefusingUpdates = false
       return true
     }
-    if isReady { delegate?.peripheralManagerIsReady(toUpdateSubscribers: self) }
+    guard isReady else { return }
+    tells("isReady")
+    delegate?.peripheralManagerIsReady(toUpdateSubscribers: self)
   }
 
   // MARK: Objects; called under the lock

@@ -236,7 +236,9 @@ extension CBCentralManager {
       peripheral.isRefusingWrites = false
       return true
     }
-    if isReady { peripheral.delegate?.peripheralIsReady(toSendWriteWithoutResponse: peripheral) }
+    guard isReady else { return }
+    tells("isReady", peripheral)
+    peripheral.delegate?.peripheralIsReady(toSendWriteWithoutResponse: peripheral)
   }
 
   /// The system came back. Operations that can be repeated are sent again. A write that had been sent may or may not

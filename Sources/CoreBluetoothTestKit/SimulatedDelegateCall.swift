@@ -9,7 +9,8 @@ public struct SimulatedDelegateCall: Sendable, CustomStringConvertible {
   public var launch: Int
   /// The first word of the method that is not about its sender: `didConnect`, `willRestoreState`, `didUpdateValueFor`,
   /// `didReceiveWrite`, and so on. For `centralManagerDidUpdateState(_:)` and the peripheral manager's it is
-  /// `didUpdateState`, for `peripheralDidUpdateName(_:)` it is `didUpdateName`.
+  /// `didUpdateState`, for `peripheralDidUpdateName(_:)` it is `didUpdateName`, and `isReady` for
+  /// `peripheralIsReady(toSendWriteWithoutResponse:)` and `peripheralManagerIsReady(toUpdateSubscribers:)`.
   public var method: String
   /// The restore identifier of the manager, or its number in the order in which the app made them.
   public var manager: String
