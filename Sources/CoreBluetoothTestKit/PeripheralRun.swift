@@ -12,6 +12,8 @@ final class PeripheralRun: NSObject, CBPeripheralManagerDelegate, @unchecked Sen
   /// What the system was last asked for. It may not have begun.
   private var isToAdvertise = false
   private var unsent: [(value: Data, uuid: CBUUID)] = []
+  /// The test's code decides on an answer. What it sends meanwhile follows the answer.
+  private var isAnswering = false
   // Set once, in `init`. The delegate may be called before: its methods use the manager that they are given.
   private var manager: CBPeripheralManager?
 
@@ -36,7 +38,7 @@ final class PeripheralRun: NSObject, CBPeripheralManagerDelegate, @unchecked Sen
 
   private func sendUnsent() {
     lock.withLock {
-      while let first = unsent.first {
+      while !isAnswering, let first = unsent.first {
         guard let characteristic = published[first.uuid], manager?.state == .poweredOn else {
           // Nobody is subscribed to what is not published.
           unsent = []
@@ -123,9 +125,15 @@ final class PeripheralRun: NSObject, CBPeripheralManagerDelegate, @unchecked Sen
   }
 
   private func answer(_ body: @escaping @Sendable () -> Void) {
+    let answer: @Sendable () -> Void = { [self] in
+      lock.withLock { isAnswering = true }
+      body()
+      lock.withLock { isAnswering = false }
+      sendUnsent()
+    }
     switch peripheral.answers {
-    case .atOnce: body()
-    case .after(let delay): clock.after(delay, perform: body)
+    case .atOnce: answer()
+    case .after(let delay): clock.after(delay, perform: answer)
     case .never: break
     }
   }

@@ -32,6 +32,8 @@ public struct SimulatedCharacteristic: Sendable {
   ///   - read: Returns the value for one read. Without it, the value is what was set or written last.
   ///   - write: Is told of each write, before the central is. Without it, every write succeeds.
   ///
+  /// What `read` and `write` set (``SimulatedPeripheral/setValue(_:of:)``) is sent after the answer.
+  ///
   /// If `read` or `write` throws a `CBATTError`, the central gets that error, if it is one that an app may answer with
   /// (`CBPeripheralManager.respond(to:withResult:)`). Any other error becomes `unlikelyError`.
   public init(

@@ -219,6 +219,37 @@ struct MannersTests {
     #expect(read?.value == Data([90]), "\(home.transcript(of: Self.app))")
   }
 
+  // MARK: Answers that are notified
+
+  private final class Reference: @unchecked Sendable { var peripheral: SimulatedPeripheral? }
+
+  @Test(
+    "What a peripheral notifies while it is read or written comes after the answer, as from one that answers by itself",
+    arguments: [.atOnce, .after(.seconds(1))] as [SimulatedPeripheral.Answers])
+  func notifiedAnswer(_ answers: SimulatedPeripheral.Answers) async {
+    let own = Reference()
+    let level = SimulatedCharacteristic(
+      Self.level, [.read, .write, .notify],
+      read: {
+        own.peripheral?.setValue(Data([8]), of: Self.level)
+        return Data([7])
+      }, write: { _ in own.peripheral?.setValue(Data([6]), of: Self.level) })
+    let (home, meter, app) = home(level)
+    own.peripheral = meter
+    meter.answers = answers
+    home.open(Self.app)
+    await home.nextCall("didDiscoverCharacteristicsFor", to: Self.app, within: .seconds(60))
+    _ = await call("didUpdateNotificationStateFor", in: home) { app.subscribe() }
+    let count = home.calls(to: Self.app).count
+    app.write(Data([5]))
+    await home.advance(by: .seconds(5))
+    app.readValue()
+    await home.advance(by: .seconds(5))
+    let told = home.calls(to: Self.app).dropFirst(count).map { "\($0.method) \($0.value.map(Array.init) ?? [])" }
+    #expect(
+      told == ["didWriteValueFor []", "didUpdateValueFor [6]", "didUpdateValueFor [7]", "didUpdateValueFor [8]"])
+  }
+
   // MARK: The name
 
   @Test("A new name is told to an app that is connected and hears it, and found by others")
