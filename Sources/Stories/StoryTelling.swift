@@ -224,7 +224,8 @@ extension ScenarioRun {
       try mark(.waitFailed, message: "waited \(DurationText.format(limit)) in vain for \(pattern)")
       throw Stopped(
         reason: "waited \(DurationText.format(limit)) for \(pattern), which did not come; what came: "
-          + (seen.isEmpty ? "nothing" : seen) + other(than: pattern) + earlier(pattern, than: limit))
+          + (seen.isEmpty ? "nothing" : seen) + other(than: pattern) + earlier(pattern, than: limit)
+          + (SilentApp(pattern, scenario.machines)?.reason(chronicle.entries) ?? ""))
     }
     try mark(.waited, message: note ?? "there it is: \(pattern)")
   }
