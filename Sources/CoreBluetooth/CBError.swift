@@ -82,7 +82,7 @@ extension PeerError {
     case .att(let error):
       // A code of the peer's own application (0x80 and above) has no name, but is a code all the same.
       let code = CBATTError.Code(rawValue: Int(error.rawValue)) ?? .unlikelyError
-      return CBATTError(code, userInfo: [NSLocalizedDescriptionKey: "The peer answered \(error)."])
+      return CBATTError(code, because: "The peer answered \(error).")
     }
   }
 }

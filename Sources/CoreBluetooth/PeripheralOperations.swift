@@ -42,7 +42,7 @@ extension CBPeripheral {
       return
     }
     if let refusal {
-      let error = CBATTError(refusal, userInfo: [NSLocalizedDescriptionKey: "\(command) is not possible: \(refusal)."])
+      let error = CBATTError(refusal, because: "\(command) is not possible: \(refusal).")
       tellLater { $0.tellFailure(of: operation, subject, error) }
       return
     }

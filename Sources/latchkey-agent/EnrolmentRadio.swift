@@ -325,7 +325,10 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
     case .closed, .lockedOut, .noCode:
       statuses.append(refusal ?? .closed)
       endAttempt(nil)
-    case .open, nil: endAttempt(NoAnswer("The lock refuses the enrolment: \(error.localizedDescription)."))
+    case .open, nil:
+      // An error of the lock's own application has no words, but a number.
+      let reason = (error as NSError).localizedFailureReason ?? error.localizedDescription
+      endAttempt(NoAnswer("The lock refuses the enrolment: \(reason)"))
     }
   }
 }

@@ -1,0 +1,37 @@
+import Foundation
+
+extension CBATTError.Code {
+  /// What Apple's systems say of the error. Apps compare it, above all where a bond is missing ("Encryption is insufficient."), and so do the
+  /// plugins through which they are written. The words are those that flutter_blue_plus lists in its README ("List of Bluetooth GATT
+  /// Errors"), and that are in apps' logs.
+  var text: String {
+    switch rawValue {
+    case 1: "The handle is invalid."
+    case 2: "Reading is not permitted."
+    case 3: "Writing is not permitted."
+    case 4: "The command is invalid."
+    case 5: "Authentication is insufficient."
+    case 6: "The request is not supported."
+    case 7: "The offset is invalid."
+    case 8: "Authorization is insufficient."
+    case 9: "The prepare queue is full."
+    case 10: "The attribute could not be found."
+    case 11: "The attribute is not long."
+    case 12: "The encryption key size is insufficient."
+    case 13: "The value's length is invalid."
+    case 14: "Unlikely error."
+    case 15: "Encryption is insufficient."
+    case 16: "The group type is unsupported."
+    case 17: "Resources are insufficient."
+    default: "Unknown ATT error."
+    }
+  }
+}
+
+extension CBATTError {
+  /// - Parameter reason: what happened, for the app's developer.
+  init(_ code: Code, because reason: String) {
+    self.init(
+      code, userInfo: [NSLocalizedDescriptionKey: code.text, NSLocalizedFailureReasonErrorKey: reason])
+  }
+}
