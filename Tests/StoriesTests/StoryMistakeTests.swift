@@ -98,6 +98,7 @@ struct StoryMistakeTests {
       ("{event: scanning.changed, fields: {on: yes}}", "can't be 'yes'", "true"),
       ("{event: owner.left, fields: {way: walked}}", "can't be 'walked'", "walk"),
       ("{event: user.answer, fields: {outcome: ok}}", "can't be 'ok'", "done"),
+      ("{event: bolt.moved, process: latchkey}", "no program 'latchkey' records 'bolt.moved'", "latchkey-lock"),
       ("{event: app.killed, fields: {app: agent}}", "no program records an event 'app.killed'", "app.kill"),
     ])
   func values(_ wait: String, problem: String, choice: String) throws {
@@ -111,6 +112,15 @@ struct StoryMistakeTests {
       refusal(
         "steps: [{pass: 1s}]\npromises:\n  - recorded: {app: lock, event: bolt.moved, fields: {cause: thumb}}\n"))
     #expect(error.line == 7 && error.problem.contains("can't be 'thumb'") && error.choices.contains("hand"), "\(error)")
+  }
+
+  @Test("H7: a promise that a service is on the air and is not, which nothing could keep, is refused")
+  func contradictoryAir() throws {
+    let error = try #require(
+      refusal(
+        "steps: [{pass: 1s}]\npromises:\n  - on the air: {machine: door, lists: [180D, 0000180F-0000-1000-8000-00805F9B34FB], omits: [180F]}\n"
+      ))
+    #expect(error.line == 7 && error.problem.contains("both 'lists' and 'omits' '180F'"), "\(error)")
   }
 
   @Test(

@@ -36,7 +36,8 @@ enum EventNames {
   private static func check(process: String, _ event: String, _ reader: MappingReader) throws(ScenarioError) {
     let likely = Recorded.processes.filter { distance($0, process) <= 2 }
     guard !likely.isEmpty, Recorded.vocabularies.contains(where: { eventFields(event, $0) != nil }) else { return }
-    throw reader.error("no program '\(process)' records '\(event)'", at: "process", choices: likely.sorted())
+    let recorders = Set(Recorded.vocabularies.filter { eventFields(event, $0) != nil }.flatMap { $0.processes })
+    throw reader.error("no program '\(process)' records '\(event)'", at: "process", choices: recorders.sorted())
   }
 
   /// Reads the values that an event's fields must have.

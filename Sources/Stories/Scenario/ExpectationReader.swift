@@ -203,6 +203,11 @@ struct ExpectationReader {
     }
     expectation.air.lists = try services("lists", reader)
     expectation.air.omits = try services("omits", reader)
+    if let twice = expectation.air.omits.firstIndex(where: expectation.air.lists.contains) {
+      let service = try reader.list("omits")[twice].scalar?.string ?? ""
+      throw reader.error(
+        "\(reader.subject) both 'lists' and 'omits' '\(service)', which nothing could keep", at: "omits")
+    }
     if reader.has("interval at least") { expectation.air.intervalAtLeast = try reader.duration("interval at least") }
     if reader.has("interval at most") { expectation.air.intervalAtMost = try reader.duration("interval at most") }
     if let least = expectation.air.intervalAtLeast, let most = expectation.air.intervalAtMost, least > most {
