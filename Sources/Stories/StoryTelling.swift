@@ -53,7 +53,8 @@ extension ScenarioRun {
     case .cutPower(let machine, let downtime):
       try restart(machine, clean: false, downtime, words)
     case .bluetooth(let machine, let isOn):
-      try mark(.fault, machine: machine, message: words)
+      try mark(
+        .fault, machine: machine, message: words, fields: isOn ? [:] : [.about: Recorded.bluetoothSwitchedOff])
       try world.machine(machine).control(.setBluetooth(on: isOn))
     case .move(let machine, let place, let occasion, let over):
       try move(machine, to: place, occasion, over, step, words)

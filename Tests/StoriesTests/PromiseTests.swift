@@ -310,6 +310,30 @@ struct PromiseTests {
     #expect(
       try reason(mute.inserting(Recorded.Story.appQuit, Self.agent, before: Recorded.Story.ownerReturned)).hasSuffix(
         "the user had quit the agent on phone"))
+    #expect(
+      try reason(mute.inserting(Recorded.Story.fault, Self.switchedOff, before: Recorded.Story.ownerReturned))
+        .hasSuffix(
+          "the user had switched Bluetooth off on phone when the agent was not running, which gives up what it asked for"
+        ))
+  }
+
+  private static let switchedOff: [JournalField: String] = [.about: Recorded.bluetoothSwitchedOff]
+
+  @Test(
+    "S13: an agent that was dead when its user switched Bluetooth off may not be relaunched, so that it was not breaks nothing",
+    arguments: ["relaunched-in-background", "restored-in-order", "services-restored", "subscription-alive"])
+  func switchedOffWhileDead(_ promise: String) throws {
+    let shut = Self.dead.filter { !$0.isOpening }.without(Recorded.Daemon.appLaunched).without(
+      Recorded.Agent.willRestoreState)
+    let story = shut.inserting(Recorded.Story.fault, Self.switchedOff, before: Recorded.Story.ownerReturned)
+    let result = try judge(promise, evidence(story))
+    #expect(result.judgement == .notJudged && result.reason.contains("switched Bluetooth off"), "\(result.reason)")
+    // An agent that its user has opened since has asked again.
+    let opened = story.inserting(Recorded.Story.appOpened, Self.agent, before: Recorded.Story.ownerReturned)
+    #expect(try !judge(promise, evidence(opened)).reason.contains("switched Bluetooth off"))
+    // One that was alive is told of it, and asks again.
+    let alive = shut.inserting(Recorded.Story.fault, Self.switchedOff, before: Recorded.Story.appKilled)
+    #expect(try !judge(promise, evidence(alive)).reason.contains("switched Bluetooth off"))
   }
 
   @Test("H1: a good story that stops anywhere breaks nothing: what it did not come to is not reached")

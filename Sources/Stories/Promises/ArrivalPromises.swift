@@ -53,14 +53,18 @@ enum ArrivalPromises {
     case .running, .suspended:
       return evidence.neverJudged("the agent was alive when its owner came home", lines)
     case .endedByStory:
-      let quit = evidence.last(before: home.lowerBound) {
-        $0.machine == absence.phone && $0.concerns(Recorded.agentIdentifier)
-          && ($0.isMark(.appQuit) || $0.isUsersCall)
-      }
-      guard let quit, evidence.entries[quit].isMark(.appQuit) else { return nil }
-      return evidence.neverJudged("the user had quit the agent, so it may not be relaunched", [evidence.entries[quit]])
-    case .crashed: return nil
+      return givenUp(evidence, absence, home)
+    case .crashed: return givenUp(evidence, absence, home)
     }
+  }
+
+  private static func givenUp(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding? {
+    guard let given = evidence.givenUp(by: absence.phone, before: home.lowerBound) else { return nil }
+    return evidence.neverJudged(
+      given.isQuit
+        ? "the user had quit the agent, so it may not be relaunched"
+        : "the user had switched Bluetooth off when the agent was not running, so it may not be relaunched",
+      [given.line])
   }
 
   /// Whether the story does something that ends the agent.
@@ -163,6 +167,7 @@ enum ArrivalPromises {
     guard subscribed != nil else {
       return evidence.neverJudged("the agent had no subscription when its owner was away")
     }
+    if let finding = givenUp(evidence, absence, home) { return finding }
     let alive = evidence.first(in: home) { $0.isAgent(.subscriptionAlive) && isOwn($0) }
     let again = evidence.all(in: home) { ($0.isAgent(.subscribed) || $0.isAgent(.discoveryStarted)) && isOwn($0) }
     guard again.isEmpty else { return .broken("the agent had to subscribe again", again) }

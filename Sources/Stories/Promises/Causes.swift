@@ -2,6 +2,25 @@ import Journal
 import JournalEvents
 
 extension Evidence {
+  /// What the user has done, after which the system may not relaunch the agent for anything that it asked for before: they quit it, or switched
+  /// Bluetooth off when it was not running. `nil` if they have opened it since.
+  func givenUp(by phone: String, before end: Int) -> (isQuit: Bool, line: JournalEntry)? {
+    let latest = last(before: end) {
+      guard $0.machine == phone else { return false }
+      return $0.isSwitchingBluetoothOff
+        || ($0.concerns(Recorded.agentIdentifier) && ($0.isUsersCall || $0.isMark(.appQuit)))
+    }
+    guard let latest else { return nil }
+    let line = entries[latest]
+    if line.isMark(.appQuit) { return (true, line) }
+    guard line.isSwitchingBluetoothOff else { return nil }
+    switch condition(of: Recorded.agentIdentifier, on: phone, before: latest).0 {
+    case .endedByStory, .crashed: return (false, line)
+    // A living agent is told, and asks again.
+    case .neverRan, .running, .suspended: return nil
+    }
+  }
+
   /// What a door's staying shut came from, as far as it was recorded after an owner's return.
   func whyNotOpened(
     _ absence: Absence, _ home: Range<Int>, door: String
@@ -27,11 +46,12 @@ extension Evidence {
       }
       return cause("\(phone) wrote an unlock, and the lock did not carry it out", written)
     }
-    let user = last(before: home.upperBound) {
-      $0.machine == phone && $0.concerns(Recorded.agentIdentifier) && ($0.isUsersCall || $0.isMark(.appQuit))
-    }
-    if let user, entries[user].isMark(.appQuit) {
-      return cause("the user had quit the agent on \(phone)", entries[user])
+    if let given = givenUp(by: phone, before: home.upperBound) {
+      return cause(
+        given.isQuit
+          ? "the user had quit the agent on \(phone)"
+          : "the user had switched Bluetooth off on \(phone) when the agent was not running, which gives up what it asked for",
+        given.line)
     }
     if let approach = latest({ $0.isAgent(.approachBegan) && $0.machine == phone }) {
       return cause("\(phone) saw an approach, which did not get to the door", approach)

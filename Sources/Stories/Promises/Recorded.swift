@@ -20,6 +20,9 @@ extension JournalEntry {
   /// Whether a line of a daemon or the orchestrator is about this app.
   func concerns(_ app: String) -> Bool { self[.app] == app }
 
+  /// Whether the user switches the machine's Bluetooth off.
+  var isSwitchingBluetoothOff: Bool { isMark(.fault) && self[.about] == Recorded.bluetoothSwitchedOff }
+
   /// The user opens the app, or sends it a command, for which its system starts it.
   var isUsersCall: Bool { isMark(.appOpened) || isMark(.userUnlocked) || isMark(.userAsked) }
 
