@@ -65,6 +65,11 @@ extension Evidence {
     return .all(
       returns.map { absence in
         if let door = elsewhere(absence) { return neverJudged("the owner came to \(door)") }
+        guard !turnedBack(absence) else {
+          return neverJudged(
+            "the phone was connected all the while: its owner turned back before it was out of range",
+            [entries[absence.arrival ?? absence.departure]])
+        }
         return judge(absence, absence.home ?? absence.end..<absence.end)
       }, of: "return")
   }
@@ -78,6 +83,15 @@ extension Evidence {
       }
       return judge(absence, home)
     }
+  }
+
+  /// The phone never lost its link, and did not have to: its owner came back before it was out of range.
+  private func turnedBack(_ absence: Absence) -> Bool {
+    guard let arrival = absence.arrival, isLinked(absence.phone, before: absence.departure) == true,
+      positions(of: absence.phone, at: arrival) != nil,
+      !doors.contains(where: { isFar(absence.phone, from: $0, at: arrival) })
+    else { return false }
+    return first(in: absence.departure..<absence.end) { $0.isLink(.linkDown) && $0.isLink(of: absence.phone) } == nil
   }
 
   private func nobodyLeft() -> Finding {

@@ -69,29 +69,47 @@ enum LeavingPromises {
   /// How long a lock may take to lock behind its owner, in nanoseconds: the link is lost first, and the lock waits for its return.
   private static let lockingTime: Int64 = 45_000_000_000
 
+  /// How long a lock waits for a lost link's return, in nanoseconds.
+  private static let leavingDelay: Int64 = 10_000_000_000
+
+  /// Until when a lock has to lock behind an owner who leaves.
+  private static func lockingLimit(_ evidence: Evidence, _ absence: Absence) -> Int64 {
+    let left = evidence.entries[absence.departure]
+    return left.t + Int64((Double(left[.over] ?? "") ?? 0) * 1e9) + lockingTime
+  }
+
   /// The lock was in passage mode when it had to lock behind its owner. Whether that mode ends or begins later does not matter: a lock
   /// locks when its owner has left, and not when its mode changes.
   private static func passageMode(_ evidence: Evidence, _ absence: Absence, door: String) -> JournalEntry? {
     func isMode(_ entry: JournalEntry) -> Bool { entry.isLock(.modeChanged) && entry.machine == door }
-    let left = evidence.entries[absence.departure]
-    let limit = left.t + Int64((Double(left[.over] ?? "") ?? 0) * 1e9) + lockingTime
+    let limit = lockingLimit(evidence, absence)
     let before = evidence.last(before: absence.departure, where: isMode).map { [evidence.entries[$0]] } ?? []
     let since = evidence.all(in: absence.away) { isMode($0) && $0.t <= limit }
     return (before + since).first { $0[.mode] == "passage" }
   }
 
-  /// A machine whose phone had proven itself to the lock before, and kept its link all the time.
+  /// A machine whose phone had proven itself to the lock before, and kept its link while the lock would have locked behind the other. What
+  /// it does later is its owner's own departure.
   private static func stayed(_ evidence: Evidence, _ absence: Absence) -> String? {
     let proofs = evidence.all(in: 0..<absence.departure) {
       $0.machine != absence.phone
         && ($0.isAgent(.statusAnswered) || $0.isAgent(.unlockAnswered) || $0.isAgent(.lockAnswered))
     }
+    let limit = lockingLimit(evidence, absence)
     return proofs.map(\.machine).first { machine in
       // Programs of real machines do not record links.
       evidence.isLinked(machine, before: absence.departure) != false
-        && evidence.all(in: absence.away) {
-          ($0.isLink(.linkDown) && $0[.central] == machine) || ($0.isAgent(.didDisconnect) && $0.machine == machine)
-        }.isEmpty
+        && evidence.indices(in: absence.away) {
+          $0.t <= limit
+            && (($0.isLink(.linkDown) && $0[.central] == machine)
+              || ($0.isAgent(.didDisconnect) && $0.machine == machine))
+        }.allSatisfy { lost in
+          let since = evidence.entries[lost].t
+          return evidence.first(in: lost..<absence.away.upperBound) {
+            $0.t - since <= leavingDelay
+              && (($0.isLink(.linkUp) && $0[.central] == machine) || ($0.isAgent(.didConnect) && $0.machine == machine))
+          } != nil
+        }
     }
   }
 

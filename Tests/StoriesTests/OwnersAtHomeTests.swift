@@ -1,0 +1,101 @@
+import Journal
+import JournalEvents
+import StoryTesting
+import Testing
+import Worlds
+
+@testable import Stories
+
+/// Departures behind which a lock has nothing to lock, and returns from where the phone was heard all the time.
+@Suite("Owners at home")
+struct OwnersAtHomeTests {
+  private static let machines = [
+    MachineDescription(name: "door", position: Place(x: 0, y: 0), apps: [.lock]),
+    MachineDescription(name: "alice", position: Place(x: 1, y: 0), apps: [.agent]),
+    MachineDescription(name: "bob", position: Place(x: 1, y: 1), apps: [.agent]),
+  ]
+
+  private func line<Event: JournalEvent>(
+    _ seconds: Int64, _ machine: String, _ event: Event, _ fields: [JournalField: String] = [:]
+  ) -> JournalEntry {
+    JournalEntry(
+      t: seconds * 1_000_000_000, wall: 1_700_000_000_000_000_000 + seconds, machine: machine,
+      process: Event.processes[0], pid: 10, level: "notice", event: event.rawValue, message: event.rawValue,
+      fields: fields.named)
+  }
+
+  private func link(_ seconds: Int64, _ phone: String, isUp: Bool) -> JournalEntry {
+    line(seconds, "", isUp ? Recorded.Radio.linkUp : .linkDown, [.central: phone, .peripheral: "door", .link: phone])
+  }
+
+  /// Both are at home, their phones are linked, and the bolt is unlocked.
+  private var home: [JournalEntry] {
+    var entries = [line(0, "door", Recorded.Lock.started, [.bolt: "unlocked"])]
+    for phone in ["alice", "bob"] {
+      entries += [
+        line(1, phone, Recorded.Daemon.appLaunched, StoryJournal.agent), link(1, phone, isUp: true),
+        line(2, phone, Recorded.Agent.didConnect, [.peripheral: "P"]), line(2, phone, Recorded.Agent.subscribed),
+        line(3, phone, Recorded.Agent.statusAnswered, [.result: "done"]),
+        line(4, phone, Recorded.Daemon.appSuspended, StoryJournal.agent),
+      ]
+    }
+    return entries
+  }
+
+  private func leaves(_ seconds: Int64, _ phone: String) -> JournalEntry {
+    line(
+      seconds, phone, Recorded.Story.ownerLeft,
+      [.way: "walk", .over: "140", .fromX: "1", .fromY: "0", .x: "200", .y: "0"])
+  }
+
+  private func comes(_ seconds: Int64, _ phone: String, from x: Int) -> JournalEntry {
+    line(
+      seconds, phone, Recorded.Story.ownerReturned,
+      [.way: "walk", .over: "140", .fromX: "\(x)", .fromY: "0", .x: "1", .y: "0"])
+  }
+
+  private func judge(_ name: String, _ entries: [JournalEntry]) throws -> PromiseResult {
+    try #require(Promise.named(name)).judge(Evidence(entries, machines: Self.machines), scope: "test")
+  }
+
+  @Test(
+    "L2: a lock that stays open because somebody was still there breaks nothing, though that phone's link is lost later"
+  )
+  func stayed() throws {
+    let left = home + [leaves(100, "alice"), link(116, "alice", isUp: false)]
+    let later = [link(4000, "bob", isUp: false), link(4020, "bob", isUp: true)]
+    let blink = [link(130, "bob", isUp: false), link(132, "bob", isUp: true)]
+    for story in [left, left + later, left + blink, left + blink + later] {
+      let result = try judge("locked-on-leaving", story)
+      #expect(result.judgement == .notJudged && result.reason.hasPrefix("bob stayed"), "\(result.reason)")
+    }
+  }
+
+  @Test("L2: a lock that stays open behind the last owner is still found, whoever was there before")
+  func nobodyStayed() throws {
+    let left = home + [leaves(100, "alice"), link(116, "alice", isUp: false)]
+    let alone = left + [link(130, "bob", isUp: false)]
+    #expect(try judge("locked-on-leaving", alone).judgement == .broken)
+    let both = left + [leaves(4000, "bob"), link(4016, "bob", isUp: false)]
+    #expect(try judge("locked-on-leaving", both).judgement == .broken)
+  }
+
+  @Test(
+    "H1: an owner who turns back before their phone is out of range has held no request, and comes to no door",
+    arguments: [
+      "request-held", "subscription-alive", "woken-on-arrival", "opened-once", "unlocked-once", "unlock-answered",
+    ])
+  func turnedBack(_ promise: String) throws {
+    let locked = line(90, "door", Recorded.Lock.boltMoved, [.to: "locked", .cause: "hand", .record: "2"])
+    let story = home + [locked, leaves(100, "alice"), comes(101, "alice", from: 2)]
+    let result = try judge(promise, story)
+    #expect(
+      result.judgement == .notJudged && result.reason.contains("was connected all the while"), "\(result.reason)")
+    // Beyond the range, a link that stays is no excuse.
+    let far = home + [locked, leaves(100, "alice"), comes(1000, "alice", from: 200)]
+    #expect(try judge(promise, far).judgement == .broken)
+    // A link that is lost afterwards has to come back.
+    let lost = story + [link(120, "alice", isUp: false)]
+    #expect(try !judge(promise, lost).reason.contains("was connected all the while"))
+  }
+}
