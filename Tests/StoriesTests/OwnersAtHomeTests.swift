@@ -94,7 +94,10 @@ struct OwnersAtHomeTests {
     // Beyond the range, a link that stays is no excuse.
     let far = home + [locked, leaves(100, "alice"), comes(1000, "alice", from: 200)]
     #expect(try judge(promise, far).judgement == .broken)
-    // A link that is lost afterwards has to come back.
+    // What happens to the link when they are at home again is another matter.
+    let later = story + [link(400, "alice", isUp: false), link(402, "alice", isUp: true)]
+    #expect(try judge(promise, later).judgement == .notJudged)
+    // A link that is lost on the way has to come back.
     let lost = story + [link(120, "alice", isUp: false)]
     #expect(try !judge(promise, lost).reason.contains("was connected all the while"))
   }

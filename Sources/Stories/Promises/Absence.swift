@@ -91,7 +91,10 @@ extension Evidence {
       positions(of: absence.phone, at: arrival) != nil,
       !doors.contains(where: { isFar(absence.phone, from: $0, at: arrival) })
     else { return false }
-    return first(in: absence.departure..<absence.end) { $0.isLink(.linkDown) && $0.isLink(of: absence.phone) } == nil
+    let back = entries[arrival].t + Int64((Double(entries[arrival][.over] ?? "") ?? 0) * 1e9)
+    return first(in: absence.departure..<absence.end) {
+      $0.t <= back && $0.isLink(.linkDown) && $0.isLink(of: absence.phone)
+    } == nil
   }
 
   private func nobodyLeft() -> Finding {
