@@ -292,8 +292,8 @@ final class AgentApp: @unchecked Sendable {
       self.command = nil
       happens(.answerUnreadable)
     } catch {
-      // A forged or late answer. The true one may still come.
-      logger.warning("an answer was refused: \(error)")
+      // A forged or late answer, or one that bluetoothd sent to all subscribers (docs/bluez.md). The true one may still come.
+      logger.warning("an answer does not count: it is for another phone or another command, or is forged (\(error))")
     }
   }
 

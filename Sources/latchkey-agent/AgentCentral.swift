@@ -390,7 +390,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   private func isNoLock(_ peripheral: CBPeripheral, _ finding: String, _ error: (any Error)?) {
     // A link that ended says nothing about what it led to.
     if hasLinkEnded(peripheral, error) { return logger.info("\(finding): the link has ended") }
-    logger.warning("\(finding): \(error.map { "\($0)" } ?? "no error")")
+    logger.warning("\(finding)\(error.map { ": \($0)" } ?? "")")
     if search.isSearching, peripheral == self.peripheral {
       perform(search.failed(peripheral.identifier, at: time.now))
     }

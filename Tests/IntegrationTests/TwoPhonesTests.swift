@@ -36,6 +36,22 @@ struct TwoPhonesTests {
       - pass: 5min
     """
 
+  @Test("H7: an answer to the other phone, which reaches this one as well, is not told as a failed proof alone")
+  func otherPhonesAnswers() async throws {
+    let report = try await tell(
+      Self.bothAtHome + """
+
+          - turn bolt: {machine: door, to: unlocked}
+          - pass: 1min
+          - turn bolt: {machine: door, to: locked, from: outside}
+          - pass: 1min
+        """, promises: "nothing-refused, nothing-crashed, no-errors-logged")
+    let strange = report.timeline.filter { $0.process == Recorded.agent && $0.message.contains("authenticationFailed") }
+    #expect(
+      !strange.isEmpty && strange.allSatisfy { $0.message.contains("another phone") }, "\(strange.first?.message ?? "")"
+    )
+  }
+
   @Test("L2 L4: each opens the door when it comes home, and neither is refused, whatever the other is offered")
   func comings() async throws {
     let report = try await tell(
