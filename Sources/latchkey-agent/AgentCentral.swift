@@ -185,6 +185,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       logger.record(
         Recorded.Agent.didDisconnect,
         [.peripheral: peripheral.identifier.uuidString, .error: error.map { "\($0)" } ?? ""])
+      bond.linkEnded()
       if !hasEndedLink { app.linkDown(search.isSearching ? .linkToUnknown : .linkDown) }
     }
     if search.isSearching { return perform(search.lost(peripheral.identifier, at: time.now)) }

@@ -41,12 +41,12 @@ struct ForgottenPairingTests {
           - pass: 30min
           - lock enrolment: door
           - wait for: {event: bond.halfMade, machine: door, within: 2min}
-          - pass: 1min
+          - wait for: {event: profile.registered, machine: phone, within: 1min}
           - unlock: {machine: phone, saying: The door is unlocked}
           - move: {machine: phone, to: [200, 0], over: 140s, as: departure}
           - pass: 20min
           - move: {machine: phone, to: [1, 0], over: 140s, as: arrival}
-          - wait for: {event: bolt.moved, machine: door, fields: {to: unlocked, cause: phone}, within: 1min}
+          - wait for: {event: bolt.moved, machine: door, fields: {to: unlocked, cause: phone}, within: 5min}
       """)
     #expect(count(Recorded.Daemon.linkBarren, on: "phone", in: report) == 1)
     // It hears of the first ten. Then nobody wakes it for half an hour.
