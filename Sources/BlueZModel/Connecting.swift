@@ -148,6 +148,7 @@ extension BlueZModel {
   mutating func endLink(_ identifier: LinkIdentifier, _ reason: DisconnectReason) {
     guard let link = links[identifier] else { return }
     let path = link.device
+    for call in links[identifier]?.commands.takeAll() ?? [] { reply(to: call, .success(.none)) }
     links[identifier] = nil
     kernel.orphans[identifier] = nil
     endPairing(link, reason)

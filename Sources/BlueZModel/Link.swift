@@ -35,6 +35,7 @@ struct Link: Sendable {
   var isOfAnotherKind = false
   var client = ATTClient()
   var server = ATTServing()
+  var commands = WriteCommands()
   var pairing: Pairing?
   var pairingDeadline: Instant?
 
@@ -50,6 +51,7 @@ struct Link: Sendable {
   func add(to deadlines: inout Deadlines) {
     deadlines.add(client.deadline, .transaction(identifier))
     deadlines.add(pairingDeadline, .pairing(identifier))
+    deadlines.add(commands.deadline, .writeCommands(identifier))
   }
 }
 

@@ -75,7 +75,7 @@ extension BlueZModel {
       }
       // Success means queued, not sent. Whether the characteristic accepts commands is up to the peer.
       send(.writeCommand(characteristic.valueHandle, value), on: identifier)
-      reply(to: pending, .success(.none))
+      answerWriteCommand(pending, on: identifier)
     case .request, .reliable:
       guard value.count + Int(options.offset) <= ATTLimits.maximumValueLength else {
         return reply(to: pending, .failure(.invalidArguments("Invalid Length")))
