@@ -174,6 +174,15 @@ import TimeTypes
     #expect(removals(desk) == 1)
   }
 
+  @Test("T M7: strangers whose links break off leave nothing behind when bluetoothd forgets them") func strangers() {
+    var desk = lock(window: false)
+    let peer = desk.peer
+    for _ in 0..<20 { breakOff(&desk) }
+    #expect(desk.system.links[peer] != nil)
+    desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.devicePath, [InterfaceName.device]))))
+    #expect(desk.system.links[peer] == nil)
+  }
+
   @Test("L5: a phone whose link lasts keeps its bond in the window") func goodBond() {
     var desk = lock(window: true)
     for _ in 0..<2 { breakOff(&desk) }

@@ -41,8 +41,8 @@ struct LinkHealth: Sendable {
 
   /// Several links in a row have broken off before anything could be asked over them.
   var isDoubtful: Bool { barrenLinks >= Self.keyFailureLimit }
-  /// Some half-made bonds were removed, which counts until a bond has carried a link; or pauses are made before links.
-  var hasHistory: Bool { removedBonds > 0 || brief.areMany }
+  /// Some half-made bonds were removed. They count until a bond has carried a link.
+  var hasHistory: Bool { removedBonds > 0 }
 
   mutating func cameUp(isBonded: Bool, at now: Instant) {
     since = now
