@@ -4,13 +4,13 @@ import Testing
 
 /// An app that writes as long as it may.
 private final class Uploader: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
-  private let central = CBCentralManager(delegate: nil, queue: DispatchQueue(label: "uploader"))
+  private lazy var central = CBCentralManager(delegate: self, queue: DispatchQueue(label: "uploader"))
   private var peripheral: CBPeripheral?
   private var characteristic: CBCharacteristic?
 
   override init() {
     super.init()
-    central.delegate = self
+    _ = central
   }
   func centralManagerDidUpdateState(_ central: CBCentralManager) {
     if central.state == .poweredOn { central.scanForPeripherals(withServices: [CBUUID(string: "FFE0")]) }

@@ -4,14 +4,14 @@ import Testing
 
 /// Asks for a service, and subscribes to its characteristic or writes to it without response.
 private final class Feeder: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
-  private let central = CBCentralManager(delegate: nil, queue: DispatchQueue(label: "feeder"))
+  private lazy var central = CBCentralManager(delegate: self, queue: DispatchQueue(label: "feeder"))
   private let service: CBUUID
   private var peripheral: CBPeripheral?
 
   init(_ service: String) {
     self.service = CBUUID(string: service)
     super.init()
-    central.delegate = self
+    _ = central
   }
 
   func centralManagerDidUpdateState(_ central: CBCentralManager) {
@@ -49,13 +49,13 @@ private final class Feeder: NSObject, CBCentralManagerDelegate, CBPeripheralDele
 
 /// Sends updates until there is no room.
 private final class Fountain: NSObject, CBPeripheralManagerDelegate {
-  private let manager = CBPeripheralManager(delegate: nil, queue: DispatchQueue(label: "fountain"))
+  private lazy var manager = CBPeripheralManager(delegate: self, queue: DispatchQueue(label: "fountain"))
   private let water = CBMutableCharacteristic(
     type: CBUUID(string: "FFE1"), properties: .notify, value: nil, permissions: .readable)
 
   override init() {
     super.init()
-    manager.delegate = self
+    _ = manager
   }
 
   func peripheralManagerDidUpdateState(_ manager: CBPeripheralManager) {
