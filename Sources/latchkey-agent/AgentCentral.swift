@@ -35,6 +35,8 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   private var offerRetries = SubscriptionRetries()
   private var answerRetries = SubscriptionRetries()
   var bond = BondRequest()
+  /// Device Information was missing among the services that were known, and is looked for.
+  var isInformationWanted = false
   let time: any TimeSource
   private var alarm: (any Alarm)?
   let searches: DoorSearches
@@ -162,6 +164,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     answerRetries.linkBegan()
     forgetWantedOffer()
     bond.linkBegan()
+    isInformationWanted = false
     app.linkUp()
     explore(peripheral)
   }
@@ -280,6 +283,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   func forgetCharacteristics() {
     known = LockCharacteristics()
     bond = BondRequest()
+    isInformationWanted = false
     wantsReplies = false
   }
 
@@ -297,6 +301,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
 
   func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
     guard peripheral == self.peripheral else { return }
+    if isInformationWanted { return informationFound(at: peripheral) }
     guard let service = peripheral.services?.first(where: { $0.uuid == LockCharacteristics.serviceUUID }) else {
       return isNoLock(peripheral, "the lock service is not there", error)
     }

@@ -97,10 +97,16 @@ package struct Verdict: Sendable {
 
   package var isGood: Bool { unexplained.isEmpty && stale.isEmpty }
 
+  /// What makes the verdict bad, a line each. Empty when it is good.
+  package var faults: String { faultLines.joined(separator: "\n") }
+
+  private var faultLines: [String] {
+    unexplained.map { "UNEXPLAINED \($0)" }
+      + stale.map { "STALE an explanation fits nothing any more: \($0)" }
+  }
+
   package var text: String {
-    var lines: [String] = []
-    for difference in unexplained { lines.append("UNEXPLAINED \(difference)") }
-    for explanation in stale { lines.append("STALE an explanation fits nothing any more: \(explanation)") }
+    var lines = faultLines
     for (difference, explanation) in explained {
       lines.append("explained (docs/bluez.md, \"\(explanation.heading)\") \(difference)")
     }
