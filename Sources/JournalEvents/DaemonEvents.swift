@@ -53,6 +53,7 @@ extension Recorded {
 
     // Links, and the state behind them.
     case linkBarren = "link.barren"
+    case linksBrief = "links.brief"
     case linkPhantom = "link.phantom"
     case linkStuck = "link.stuck"
     case linkUnheard = "link.unheard"
@@ -72,6 +73,7 @@ extension Recorded {
     case linkUnproven = "link.unproven"
     case pairingGone = "pairing.gone"
     case bondHalfMade = "bond.halfMade"
+    case bondLost = "bond.lost"
 
     package static let processes = [Recorded.daemon]
 
@@ -108,7 +110,7 @@ extension Recorded {
       case .adapterMissing: [.wanted, .present]
       case .profileRegistered: [.peripherals]
       case .connectCancelled: [.peripheral, .because]
-      case .linkBarren, .pairingGone: [.peripheral, .advice]
+      case .linkBarren, .linksBrief, .pairingGone: [.peripheral, .advice]
       case .linkPhantom, .linkUnresolved, .operationUnanswered: [.peripheral]
       case .linkStuck: [.peripheral, .times]
       case .linkUnheard: [.peripheral, .connected]
@@ -120,7 +122,7 @@ extension Recorded {
       case .pairingAnswered: [.address, .answer]
       case .pairingRefused: [.address, .untold]
       case .linkUnproven: [.peripheral, .untold]
-      case .bondHalfMade: [.peripheral, .links, .because]
+      case .bondHalfMade, .bondLost: [.peripheral, .links, .because]
       }
     }
   }

@@ -157,9 +157,11 @@ package enum Fault: String, Sendable, Codable, CaseIterable {
   case journalHidden = "journal.hidden"
   case linkStuck = "journal.linkStuck"
   case linkBarren = "journal.linkBarren"
+  case linksBrief = "journal.linksBrief"
   case servicesGone = "journal.servicesGone"
   case adapterWasMissing = "journal.adapterMissing"
   case bondHalfMade = "journal.bondHalfMade"
+  case bondLost = "journal.bondLost"
   case storeFailed = "journal.storeFailed"
   case appLaunchFailed = "journal.appLaunchFailed"
   case deadlineOverdue = "journal.deadlineOverdue"
@@ -180,7 +182,8 @@ package enum Fault: String, Sendable, Codable, CaseIterable {
       .adapterStaysOff, .noCache, .strictPrivacy, .openRepairing, .noTemporaryDevices, .rareAdvertising,
       .adapterUnchosen, .oneRoleAtATime, .latchkeydOtherVersion, .latchkeydReplaced, .noApp, .appWaitsForNothing,
       .appAsks, .unitRestarting, .unitWatched, .unitLoosened, .unitStale, .clockUnsynchronised, .clockImplausible,
-      .sleepUnseen, .storeTight, .discovering, .otherAdvertising, .otherClients, .bondHalfMade, .deadlineOverdue:
+      .sleepUnseen, .storeTight, .discovering, .otherAdvertising, .otherClients, .bondHalfMade, .bondLost,
+      .deadlineOverdue:
       .warning
     case .busMissing, .systemdMissing, .bluetoothdMissing, .bluetoothdStopped, .bluetoothdSilent, .noLowEnergy,
       .noClient, .adapterMissing, .adapterUnserved, .adapterSoftBlocked, .adapterHardBlocked, .adapterOff,
@@ -190,7 +193,7 @@ package enum Fault: String, Sendable, Codable, CaseIterable {
       .noPolkitRules, .noPolkit, .foreignOwner, .unitMissing, .unitMasked, .unitDisabled, .unitFailed,
       .unitNotRestarted, .clockStopsAsleep, .keysMissing, .keysOpen, .keysUnusable, .noPhone, .noLock, .storeMissing,
       .storeOpen, .storeOtherOwner, .storeVolatile, .storeReadOnly, .storeFull, .storeTrouble, .linkStuck,
-      .linkBarren, .servicesGone, .adapterWasMissing, .storeFailed, .appLaunchFailed, .pairingGone:
+      .linkBarren, .linksBrief, .servicesGone, .adapterWasMissing, .storeFailed, .appLaunchFailed, .pairingGone:
       .broken
     }
   }

@@ -58,7 +58,7 @@ import TimeTypes
     var told = 0
     for _ in 0..<40 {
       _ = links(&desk, lasting: .milliseconds(150), within: .milliseconds(100))
-      told += desk.recorded(.linkBarren)
+      told += desk.recorded(.linksBrief)
       desk.effects.removeAll { if case .record = $0 { true } else { false } }
       desk.pass(.seconds(40))
     }
@@ -160,7 +160,7 @@ import TimeTypes
     #expect(removals(desk) == 0)
     breakOff(&desk)
     #expect(removals(desk) == 1)
-    #expect(desk.recorded(.bondHalfMade) == 1)
+    #expect(desk.recorded(.bondLost) == 1)
   }
 
   @Test("L5: with the window closed it stays, whoever pretends to be that phone; opened later, it takes one more link")

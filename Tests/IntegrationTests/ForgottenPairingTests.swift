@@ -40,7 +40,7 @@ struct ForgottenPairingTests {
           - forget pairings: phone
           - pass: 30min
           - lock enrolment: door
-          - wait for: {event: bond.halfMade, machine: door, within: 2min}
+          - wait for: {event: bond.lost, machine: door, within: 2min}
           - wait for: {event: profile.registered, machine: phone, within: 1min}
           - unlock: {machine: phone, saying: The door is unlocked}
           - move: {machine: phone, to: [200, 0], over: 140s, as: departure}
@@ -48,7 +48,7 @@ struct ForgottenPairingTests {
           - move: {machine: phone, to: [1, 0], over: 140s, as: arrival}
           - wait for: {event: bolt.moved, machine: door, fields: {to: unlocked, cause: phone}, within: 5min}
       """)
-    #expect(count(Recorded.Daemon.linkBarren, on: "phone", in: report) == 1)
+    #expect(count(Recorded.Daemon.linksBrief, on: "phone", in: report) == 1)
     // It hears of the first ten. Then nobody wakes it for half an hour.
     #expect(count(Recorded.Agent.didConnect, on: "phone", in: report) < 20)
     #expect(count(Recorded.Daemon.appResumed, on: "phone", in: report) < 10)

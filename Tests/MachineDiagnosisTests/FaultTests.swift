@@ -292,9 +292,11 @@ private struct Case: CustomTestStringConvertible {
       machine.record("link.stuck", ["peripheral": "P", "times": "3"])
     },
     Case(.linkBarren, naming: "links to P") { $0.record("link.barren", ["peripheral": "P", "advice": "Pair again."]) },
+    Case(.linksBrief, naming: "links to P") { $0.record("links.brief", ["peripheral": "P", "advice": "Press it."]) },
     Case(.servicesGone, naming: "P") { $0.record("services.gone", ["peripheral": "P", "advice": "Pair again."]) },
     Case(.adapterWasMissing, naming: "hci1") { $0.record("adapter.missing", ["wanted": "hci1", "present": "hci0"]) },
     Case(.bondHalfMade, naming: "P") { $0.record("bond.halfMade", ["peripheral": "P"]) },
+    Case(.bondLost, naming: "P has lost") { $0.record("bond.lost", ["peripheral": "P"]) },
     Case(.storeFailed, naming: "disk full") { $0.record("store.failed", ["reason": "disk full"]) },
     Case(.appLaunchFailed, naming: "org.latchkey.lock") {
       $0.record("app.launchFailed", ["app": "org.latchkey.lock", "error": "no"])

@@ -89,6 +89,14 @@ import Testing
     var machine = HealthyMachine.phone
     machine.record("link.barren", ["peripheral": "P", "advice": "Pair it again."])
     #expect(found(machine).first?.mend?.hasPrefix("Pair it again.") == true)
+    #expect(found(machine).first?.mend?.contains("bluetoothctl") == true)
+  }
+
+  @Test("A8: where the device has to forget the pairing, nobody is sent to this machine's list of pairings")
+  func adviceAboutDevice() {
+    var machine = HealthyMachine.phone
+    machine.record("links.brief", ["peripheral": "P", "advice": "Press its button."])
+    #expect(found(machine).first?.mend == "Press its button.")
   }
 
   @Test("Troubles of different devices are findings of their own, in the order in which they were last seen")

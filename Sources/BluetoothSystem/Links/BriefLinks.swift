@@ -70,7 +70,7 @@ extension BluetoothSystem {
     dropLink(peer)
     guard !wereMany, !isBonded else { return }
     journal(
-      .linkBarren,
+      .linksBrief,
       [
         .peripheral: peer.uuidString,
         .advice: "The device may hold a pairing that this machine has lost: let the device forget it. "

@@ -3,10 +3,11 @@ import BlueZ
 import BluetoothTypes
 import TimeTypes
 
-/// Bonds that only one side has stored: the peer's bluetoothd was killed, or its power was cut, at the moment when
-/// both sides were to store the key. After that every link breaks off, because its encryption is refused.
+/// Bonds that only this side has. Every link breaks off, because its encryption is refused. There are two kinds: half-made bonds with
+/// peripherals, and bonds that a central has lost (`removeRefusedBond`).
 ///
-/// A bond counts as half-made, and is removed so that the two pair again, only if all of these are true:
+/// A bond is half made when the peer's bluetoothd was killed, or its power was cut, at the moment when both sides were to store the
+/// key. It counts as half-made, and is removed so that the two pair again, only if all of these are true:
 ///
 /// - This system made it for an app that asked for the peer, while no user attended, so by Just Works.
 /// - No link has come up with it since, and the link on which it was made was lost within seconds, before the peer said
@@ -74,10 +75,10 @@ extension BluetoothSystem {
       !isWanted(peer), !device.isTrusted, isPairingWelcome
     else { return }
     journal(
-      .bondHalfMade,
+      .bondLost,
       [
         .peripheral: peer.uuidString, .links: String(LinkHealth.keyFailureLimit),
-        .because: "the central no longer has it, and somebody lets centrals pair now",
+        .because: "its links break off, as those of a central that no longer has it, and somebody lets centrals pair now",
       ])
     setBondUnproven(peer, false)
     links[peer] = nil

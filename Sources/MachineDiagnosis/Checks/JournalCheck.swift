@@ -47,11 +47,12 @@ extension MachineCheck {
     let peripheral = fields[JournalField.peripheral.rawValue] ?? "a device"
     switch trouble.kind {
     case .linkStuck: return "the link to \(peripheral) could not be ended"
-    case .linkBarren: return "links to \(peripheral) break off as soon as they are up"
+    case .linkBarren, .linksBrief: return "links to \(peripheral) break off as soon as they are up"
     case .servicesGone: return "services that \(peripheral) had are gone"
     case .adapterMissing:
       return "latchkeyd's adapter (\(fields[JournalField.wanted.rawValue] ?? "?")) was not there"
     case .bondHalfMade: return "the pairing with \(peripheral) was only half made; it was removed, to be made anew"
+    case .bondLost: return "\(peripheral) has lost its pairing; it was removed, so that it may be made anew"
     case .storeFailed:
       return "latchkeyd could not store: \(fields[JournalField.reason.rawValue] ?? trouble.last.message)"
     case .appLaunchFailed:
@@ -84,11 +85,11 @@ extension MachineCheck {
     return switch trouble.kind {
     case .linkStuck: "systemctl restart bluetooth.service"
     case .linkBarren, .servicesGone, .pairingGone:
-      // Sometimes it is the device that has to forget the pairing.
-      trouble.last.fields[JournalField.advice.rawValue]?.contains("let the device forget") == true
-        ? nil : "(bluetoothctl devices shows the address, then: bluetoothctl remove ADDRESS)"
+      "(bluetoothctl devices shows the address, then: bluetoothctl remove ADDRESS)"
+    // It is the device that has to forget the pairing. The journal's advice says so.
+    case .linksBrief: nil
     case .adapterMissing: "plug it in, or name another in /etc/default/latchkeyd (LATCHKEYD_OPTIONS=--adapter hci1)"
-    case .bondHalfMade: see(trouble.last)
+    case .bondHalfMade, .bondLost: see(trouble.last)
     case .storeFailed: "df -h; dmesg | tail"
     case .appLaunchFailed: "\(see(trouble.last)); then: latchkey open \(app)"
     case .deadlineOverdue: "report it, with: \(see(trouble.last))"

@@ -3,8 +3,8 @@ import JournalEvents
 /// A trouble of latchkeyd's journal, with everything that tells of the same.
 struct Trouble: Equatable {
   enum Kind: CaseIterable, Equatable {
-    case linkStuck, linkBarren, servicesGone, adapterMissing, bondHalfMade, storeFailed, appLaunchFailed
-    case deadlineOverdue, pairingGone
+    case linkStuck, linkBarren, linksBrief, servicesGone, adapterMissing, bondHalfMade, bondLost, storeFailed
+    case appLaunchFailed, deadlineOverdue, pairingGone
   }
 
   var kind: Kind
@@ -51,9 +51,11 @@ extension Trouble.Kind {
     switch self {
     case .linkStuck: .linkStuck
     case .linkBarren: .linkBarren
+    case .linksBrief: .linksBrief
     case .servicesGone: .servicesGone
     case .adapterMissing: .adapterMissing
     case .bondHalfMade: .bondHalfMade
+    case .bondLost: .bondLost
     case .storeFailed: .storeFailed
     case .appLaunchFailed: .appLaunchFailed
     case .deadlineOverdue: .deadlineOverdue
@@ -65,9 +67,11 @@ extension Trouble.Kind {
     switch self {
     case .linkStuck: .linkStuck
     case .linkBarren: .linkBarren
+    case .linksBrief: .linksBrief
     case .servicesGone: .servicesGone
     case .adapterMissing: .adapterWasMissing
     case .bondHalfMade: .bondHalfMade
+    case .bondLost: .bondLost
     case .storeFailed: .storeFailed
     case .appLaunchFailed: .appLaunchFailed
     case .deadlineOverdue: .deadlineOverdue
@@ -78,7 +82,7 @@ extension Trouble.Kind {
   /// The field that says whom it concerns.
   var subject: JournalField? {
     switch self {
-    case .linkStuck, .linkBarren, .servicesGone, .bondHalfMade, .pairingGone: .peripheral
+    case .linkStuck, .linkBarren, .linksBrief, .servicesGone, .bondHalfMade, .bondLost, .pairingGone: .peripheral
     case .appLaunchFailed: .app
     case .adapterMissing, .storeFailed, .deadlineOverdue: nil
     }
@@ -87,7 +91,7 @@ extension Trouble.Kind {
   /// Whether this event, later and about the same, shows that it is over.
   func isHealed(by event: Recorded.Daemon) -> Bool {
     switch self {
-    case .linkStuck, .linkBarren, .bondHalfMade: event == .requestCompleted
+    case .linkStuck, .linkBarren, .linksBrief, .bondHalfMade, .bondLost: event == .requestCompleted
     case .servicesGone: event == .servicesBack
     case .pairingGone: event == .requestCompleted || event == .requestHeld
     case .appLaunchFailed: event == .appLaunched
@@ -100,9 +104,10 @@ extension Trouble.Kind {
     switch self {
     case .linkStuck: "a request for that device does not come true while bluetoothd keeps a dead link"
     case .linkBarren: "apps are not woken for such links; most often the device has lost its pairing"
+    case .linksBrief: "apps are not woken for such links; the device may hold a pairing that this machine has lost"
     case .servicesGone: "apps are told that the services are gone; bluetoothd may have a wrong copy of them"
     case .adapterMissing: "latchkeyd connects nothing without the adapter that it was told to use"
-    case .bondHalfMade: "the two have to be in range once more to pair again"
+    case .bondHalfMade, .bondLost: "the two have to be in range once more to pair again"
     case .storeFailed: "what can't be stored is not promised"
     case .appLaunchFailed: "an app that can't be started is not there when its request comes true"
     case .deadlineOverdue: "this is a fault of latchkeyd's; something happened later than it should"

@@ -29,12 +29,13 @@ enum DaemonNarration {
     case .storeRecovered: entry.deed(.system, "latchkeyd can write to its store again")
     case .deadlineOverdue: entry.deed(.trouble, "latchkeyd has not done in time what was due")
     case .eventDropped: entry.deed(.trouble, "latchkeyd drops an event for \(app), which takes none")
-    case .linkBarren:
+    case .linkBarren, .linksBrief:
       entry.deed(.trouble, "connections to a device are lost again and again before they carry anything")
     case .linkStuck: entry.deed(.trouble, "a connection does not end, though latchkeyd ends it")
     case .servicesGone: entry.deed(.trouble, "services of a device are gone")
     case .adapterMissing: entry.deed(.trouble, "the Bluetooth adapter that latchkeyd is to use is not there")
     case .bondHalfMade: entry.deed(.trouble, "a pairing was left half made; it is removed, and made anew")
+    case .bondLost: entry.deed(.trouble, "a device has lost its pairing; it is removed, and may be made anew")
     case .wakeEnded, .userReport, .actionRequested, .actionCompleted, .managerCreated, .requestCompleted,
       .requestExpired,
       .requestAbandoned, .requestMisplaced, .subscriptionFailed, .valueRefused, .serviceRefused, .advertisementRefused,
