@@ -3,36 +3,7 @@ import Foundation
 
 /// A lock bonds with a phone that has proven its key, and a bonded lock is found by the system without a search. Apps can't ask for a
 /// bond, but the system makes one when a value needs an encrypted link, such as those of Device Information. So one of them is
-/// read after an answer, once for as long as this process runs, and again after links that broke off before the lock could answer: the
-/// bond may be gone, on one side or both.
-struct BondRequest {
-  private var isAsked = false
-  private var failures = 0
-  /// Links in a row that ended before the lock had answered.
-  private var silentLinks = 0
-  private static let failureLimit = 3
-  private static let silenceLimit = 3
-
-  /// Whether to ask now. From then on it has been asked.
-  mutating func take() -> Bool {
-    silentLinks = 0
-    defer { isAsked = true }
-    return !isAsked
-  }
-
-  mutating func ended(_ error: (any Error)?) { failures = error == nil ? 0 : failures + 1 }
-
-  mutating func linkEnded() {
-    silentLinks += 1
-    if silentLinks >= Self.silenceLimit { isAsked = false }
-  }
-
-  /// What failed on the last link may succeed on this one.
-  mutating func linkBegan() {
-    if failures > 0, failures < Self.failureLimit { isAsked = false }
-  }
-}
-
+/// read after an answer (`BondRequest`).
 extension AgentCentral {
   /// The lock has answered on this link, so it bonds with this phone (`AgentApp.isAdmitted`). It refuses others, and a refusal may
   /// cost the link.

@@ -163,7 +163,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     offerRetries.linkBegan()
     answerRetries.linkBegan()
     forgetWantedOffer()
-    bond.linkBegan()
+    bond.linkBegan(at: time.now)
     isInformationWanted = false
     app.linkUp()
     explore(peripheral)
@@ -188,7 +188,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       logger.record(
         Recorded.Agent.didDisconnect,
         [.peripheral: peripheral.identifier.uuidString, .error: error.map { "\($0)" } ?? ""])
-      bond.linkEnded()
+      bond.linkEnded(at: time.now)
       if !hasEndedLink { app.linkDown(search.isSearching ? .linkToUnknown : .linkDown) }
     }
     if search.isSearching { return perform(search.lost(peripheral.identifier, at: time.now)) }
@@ -360,7 +360,9 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?
   ) {
     guard peripheral == self.peripheral else { return }
-    if characteristic.uuid == LockCharacteristics.firmwareRevisionUUID { bond.ended(error) }
+    if characteristic.uuid == LockCharacteristics.firmwareRevisionUUID {
+      bond.ended(isSuccess: error == nil, at: time.now)
+    }
     guard error == nil, let value = characteristic.value else {
       return logger.log(
         level: hasLinkEnded(peripheral, error) ? .info : .warning,

@@ -84,4 +84,15 @@ import Testing
       Wording.ordered(["adapter UUIDs = [a]", "+ b", "+ a", "x", "- d", "- c", "adapter UUIDs = [b]"])
         == ["+ a", "+ b", "x", "- c", "- d", "adapter UUIDs = [b]"])
   }
+
+  @Test("H4: signal strengths that a discovery's end takes away come after its answer")
+  func signalsGone() {
+    let calls = ["> adapter.StopDiscovery()", "< adapter.StopDiscovery(): ok"]
+    let gone = ["a RSSI is gone", "b RSSI is gone"]
+    let next = ["> a.Connect()", "a Connected = true", "< a.Connect(): ok", "c RSSI is gone"]
+    let ordered = calls + gone + next
+    #expect(Wording.ordered(ordered) == ordered)
+    #expect(Wording.ordered([calls[0], gone[1], calls[1], next[0], gone[0]] + next[1...]) == ordered)
+    #expect(Wording.ordered(calls + next[0...1] + gone.reversed() + next[2...]) == ordered)
+  }
 }

@@ -102,11 +102,6 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
     Explanation(
       in: "each adapter serves and advertises by itself", steps: ["the phone finds it"],
       moved: ["lock RSSI is there", "lock RSSI is gone", "lock#2 RSSI is gone"], heading: chance, isChance: true),
-    stopsDiscovery(in: "the first adapter goes, and the second stays", ["what is left"]),
-    stopsDiscovery(in: "each adapter finds and connects by itself", ["it stops, and the first discovers"]),
-    stopsDiscovery(
-      in: "two centrals subscribe", ["lock is found and connected", "adapter#2/lock is found and connected"]),
-    stopsDiscovery(in: "an agent is for all adapters, a bond for one", ["adapter#2 finds the lock"]),
     pluggedIn(
       "adapter#2",
       steps: ["the phone's second controller is plugged in", "the lock's second controller is plugged in"]),
@@ -168,18 +163,6 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
     return Explanation(
       in: caseName, steps: ["the application registers again", "the phone subscribes once more"], simulator: lines,
       bluetoothd: lines, moved: lines, heading: chance, isChance: true)
-  }
-
-  /// With two adapters, the answer to StopDiscovery, and what the phone does next, come before or after the devices lose their
-  /// signal strengths.
-  private static func stopsDiscovery(in caseName: String, _ steps: [String]) -> Explanation {
-    Explanation(
-      in: caseName, steps: steps,
-      moved: [
-        "lock RSSI is gone", "StopDiscovery(): ok", "> lock.Connect()", "> adapter#2/lock.Connect()",
-        "> adapter.SetDiscoveryFilter(",
-      ],
-      heading: chance, isChance: true)
   }
 
   /// An adapter that is plugged in is on when it is added, or a moment later.

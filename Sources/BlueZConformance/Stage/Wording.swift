@@ -118,7 +118,27 @@ struct Wording: Sendable {
       }
       if mark(line) != nil { run.append(line) } else { result.append(line) }
     }
-    return result + run.sorted() + last
+    return signalsGoneInOrder(result + run.sorted()) + last
+  }
+
+  /// When a discovery ends, its devices lose their signal strengths. Those signals and the answer to StopDiscovery come one after the
+  /// other, and meanwhile the client may already make its next call. Here they come directly after the answer.
+  private static func signalsGoneInOrder(_ lines: [String]) -> [String] {
+    var result = lines
+    for (start, line) in lines.enumerated() where line.hasSuffix(".StopDiscovery()") && line.hasPrefix("> ") {
+      let answer = "< \(line.dropFirst(2)): ok"
+      guard let begin = result[start...].firstIndex(of: line),
+        let answered = result[begin...].firstIndex(of: answer)
+      else { continue }
+      let end = result[(answered + 1)...].firstIndex { $0.hasPrefix("< ") } ?? result.endIndex
+      let window = result[begin..<end]
+      func isGone(_ line: String) -> Bool { line.hasSuffix(" RSSI is gone") }
+      let gone = window.filter(isGone).sorted()
+      let (before, after) = (result[begin..<answered], result[(answered + 1)..<end])
+      result.replaceSubrange(
+        begin..<end, with: before.filter { !isGone($0) } + [answer] + gone + after.filter { !isGone($0) })
+    }
+    return result
   }
 
   /// How long something took, in steps as coarse as emulated machines are slow, or nothing if it was quick. A case

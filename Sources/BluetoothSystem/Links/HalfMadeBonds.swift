@@ -78,7 +78,7 @@ extension BluetoothSystem {
       .bondLost,
       [
         .peripheral: peer.uuidString, .links: String(LinkHealth.keyFailureLimit),
-        .because: "its links break off, as those of a central that no longer has it, and somebody lets centrals pair now",
+        .because: "its links break off, as if the central no longer had it, and somebody lets centrals pair now",
       ])
     setBondUnproven(peer, false)
     links[peer] = nil
