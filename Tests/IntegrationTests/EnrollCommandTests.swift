@@ -62,14 +62,20 @@ struct EnrollCommandTests {
     #expect(!journal.contains("pairing.refused"), "an agent asks for no bond before it has an answer")
   }
 
-  @Test("L5: a phone that has lost its pairing, which the lock still has, is enrolled again by code and button")
-  func enrollWithoutPairing() async throws {
+  /// Alice is enrolled, and her phone and the lock have their pairing.
+  private func pairedHome() async throws -> (home: Household, code: String) {
     let home = try await Household(phones: [], guests: ["alice"])
     let code = try home.lockCode().words
     try await home.press()
     let enrolled = try await home.latchkey("alice", "enroll", "--as", "home", input: code + "\n")
     #expect(enrolled.status == 0, "\(enrolled)")
     try await home.hear("profile.registered", on: "alice")
+    return (home, code)
+  }
+
+  @Test("L5: a phone that has lost its pairing, which the lock still has, is enrolled again by code and button")
+  func enrollWithoutPairing() async throws {
+    let (home, code) = try await pairedHome()
     try await home.world(#"{"forgetPairings":{"machine":"alice"}}"#)
     // The lock's bluetoothd ends each link at once, because it asks for the pairing.
     try await home.hear("link.barren", on: "door")
@@ -83,12 +89,7 @@ struct EnrollCommandTests {
 
   @Test("L5: a phone whose pairing the lock has lost is told so at its enrolment, and enrolled once it has lost it too")
   func enrollAtForgetfulLock() async throws {
-    let home = try await Household(phones: [], guests: ["alice"])
-    let code = try home.lockCode().words
-    try await home.press()
-    let enrolled = try await home.latchkey("alice", "enroll", "--as", "home", input: code + "\n")
-    #expect(enrolled.status == 0, "\(enrolled)")
-    try await home.hear("profile.registered", on: "alice")
+    let (home, code) = try await pairedHome()
     // A bond that was never used for long would be made anew by itself.
     for command in ["unlock", "lock", "unlock"] {
       let done = try await home.latchkey("alice", command)
