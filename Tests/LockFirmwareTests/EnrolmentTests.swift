@@ -227,6 +227,22 @@ import Testing
     #expect(throws: LockMessageError.self) { try AccessState(decoding: Array(state.encoded.dropLast())) }
   }
 
+  @Test("attack 12: what a lock has stored has one form: none says that there are ends of grants where there are none")
+  func oneForm() throws {
+    var state = AccessState()
+    // As the fuzzer found it.
+    #expect(throws: LockMessageError.self) { try AccessState(decoding: [3] + [UInt8](repeating: 0, count: 7) + [0x49]) }
+    state.uses = [AccessState.Use(grant: [UInt8](repeating: 1, count: 16), count: 2)]
+    var written = state.encoded
+    #expect(written[0] == 1)
+    written[0] = 3
+    written += [0] + [0x7f] + [UInt8](repeating: 0xff, count: 7) + [0]
+    #expect(throws: LockMessageError.self) { try AccessState(decoding: written) }
+    state.forgottenUntil = 5
+    #expect(state.encoded[0] == 3)
+    #expect(try AccessState(decoding: state.encoded) == state)
+  }
+
   @Test(
     "attack 12: anything may be written to Enrolment, and the lock stays as it is", arguments: 0..<8 as Range<UInt64>)
   func garbage(seed: UInt64) throws {

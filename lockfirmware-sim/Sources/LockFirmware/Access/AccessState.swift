@@ -74,7 +74,7 @@ package struct AccessState: Equatable, Sendable {
   package var encoded: [UInt8] {
     var writer = ByteWriter()
     writer.reserve(encodedByteCountAtMost)
-    let hasEnds = forgottenUntil != nil || uses.contains { $0.until != .max }
+    let hasEnds = hasEnds
     writer.write(hasEnds ? Self.versionWithEnds : phones.isEmpty ? Self.version : Self.versionWithPhones)
     writer.write(UInt8(clock == nil ? 0 : 1))
     if let clock {
@@ -115,6 +115,8 @@ package struct AccessState: Equatable, Sendable {
     if let forgottenUntil { writer.write(UInt64(bitPattern: forgottenUntil)) }
     return writer.bytes
   }
+
+  private var hasEnds: Bool { forgottenUntil != nil || uses.contains { $0.until != .max } }
 
   /// So that the bytes need not be copied while they become more: a board has no room for two of them.
   private var encodedByteCountAtMost: Int {
@@ -166,6 +168,8 @@ package struct AccessState: Equatable, Sendable {
     if version == Self.versionWithEnds {
       for index in uses.indices { uses[index].until = try reader.integer() }
       if try reader.byte() == 1 { forgottenUntil = try reader.integer() }
+      // One form for each state: without an end it is written as an earlier version.
+      guard hasEnds else { throw .wrongLength }
     }
     guard reader.isAtEnd, owners.count <= Self.ownerLimit, lists.count <= Self.listLimit, uses.count <= Self.useLimit,
       guests.count <= Self.guestLimit
