@@ -6,16 +6,14 @@ extension QuestionDesk {
   /// Who opens this door as an owner, as the lock tells it.
   func owners() async throws -> OwnersAnswer {
     try await beginConversation()
-    var found: [KeyName] = []
-    while found.count < 255 {
-      let reply = try await ask(.owners(from: UInt8(found.count)))
-      guard let page = try? KeyName.decode(reply.body), !page.names.isEmpty else { break }
-      found += page.names
-      guard found.count < page.count else { break }
+    var walk = NameWalk()
+    while !walk.isOver {
+      let reply = try await ask(.owners(from: walk.next))
+      do { try walk.take(reply.body) } catch { throw NoAnswer.unreadable }
     }
     return OwnersAnswer(
       door: app.name,
-      owners: found.map { owner in
+      owners: walk.names.map { owner in
         OwnerAnswer(
           name: PlainText.of(owner.name), key: Hex.text(owner.key), isThisPhone: owner.key == app.publicKey)
       })
