@@ -159,6 +159,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   }
 
   func linkBegan(_ peripheral: CBPeripheral) {
+    know(peripheral)
     logger.record(Recorded.Agent.didConnect, [.peripheral: peripheral.identifier.uuidString])
     offerRetries.linkBegan()
     answerRetries.linkBegan()
@@ -257,14 +258,14 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     self.peripheral = peripheral
     peripheral.delegate = self
     forgetCharacteristics()
-    known.find(in: peripheral)
+    know(peripheral)
   }
 
   // MARK: The lock's service
 
   /// Uses what is known of the lock's service, and discovers the rest.
   private func explore(_ peripheral: CBPeripheral) {
-    known.find(in: peripheral)
+    know(peripheral)
     guard let offer = known.offer, let answer = known.answer, known.isWhole else { return discover(peripheral) }
     if offer.isNotifying, answer.isNotifying {
       logger.record(Recorded.Agent.subscriptionAlive)
@@ -273,6 +274,13 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     // The answer's subscription comes first, because the lock begins to send when the offer's arrives.
     if !answer.isNotifying { peripheral.setNotifyValue(true, for: answer) }
     if !offer.isNotifying { peripheral.setNotifyValue(true, for: offer) }
+  }
+
+  /// Nothing that the peripheral does not have any more: a link that the system does not continue, as when its user did not
+  /// let this app use Bluetooth in between, begins without what was discovered.
+  private func know(_ peripheral: CBPeripheral) {
+    known = LockCharacteristics()
+    known.find(in: peripheral)
   }
 
   private func discover(_ peripheral: CBPeripheral) {

@@ -7,7 +7,7 @@ extension AgentCentral {
   /// Subscribes to replies, which are asked for so seldom that an arrival does without. `AgentApp.listensToReplies` follows.
   func listenToReplies() {
     guard let peripheral, peripheral.state == .connected else {
-      return DispatchQueue.main.async { self.app.listensToReplies(.notLinked) }
+      return DispatchQueue.main.async { self.app.listensToReplies(self.app.noLink) }
     }
     guard known.request != nil, let reply = known.reply else {
       // What was discovered by an earlier version of this program, or at an earlier version of the lock.

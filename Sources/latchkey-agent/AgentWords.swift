@@ -4,11 +4,14 @@ import LockProtocol
 
 /// What the agent says to the person whose phone this is.
 extension AgentApp {
+  /// Why there is no link, as far as this phone knows.
+  var noLink: NoAnswer { CBCentralManager.authorization == .denied ? .notAllowed : .notLinked }
+
   /// Why a person's command was not carried out; `nil` if it was.
   func failure(_ outcome: WordOutcome) -> String? {
     switch outcome {
     case .done: nil
-    case .notLinked: NoAnswer.notLinked.reason
+    case .notLinked: noLink.reason
     case .linkLost: "The link to the lock was lost before it answered; look whether the door is open."
     case .noAnswer where refusesPhone: NoAnswer.refusesPhone.reason
     case .noAnswer: "The lock did not answer; look whether the door is open, and try again."

@@ -18,6 +18,8 @@ struct NoAnswer: Error, Equatable {
   static let notLinked = NoAnswer(
     "There is no link to the lock: come nearer, and check that Bluetooth is on there and here. "
       + "`latchkey doctor` may say more.")
+  static let notAllowed = NoAnswer(
+    "This phone's agent may not use Bluetooth: `latchkey allow org.latchkey.agent yes` lets it.")
   static let linkLost = NoAnswer("The link to the lock was lost before it answered.")
   static let silent = NoAnswer("The lock did not answer; try again.")
   static let refused = NoAnswer("The lock refused what was asked; try again.")
@@ -34,7 +36,7 @@ struct NoAnswer: Error, Equatable {
   static let unreadable = NoAnswer("The lock's reply can't be read: it has a newer firmware.")
 
   /// Whether the lock was out of reach, so that it is worth trying when it is there.
-  var isAboutLink: Bool { [Self.notLinked, .linkLost, .silent].contains { $0.reason == reason } }
+  var isAboutLink: Bool { [Self.notLinked, .notAllowed, .linkLost, .silent].contains { $0.reason == reason } }
 
   /// Whether a list waits because of it: for the lock, or for another phone that brings it. The lock may refuse a phone for a
   /// while only, and its list counts whoever brings it.
@@ -127,14 +129,12 @@ struct NoAnswer: Error, Equatable {
   /// Learns the names of those whom the lock knows, in the present conversation. An older lock knows none, and does not tell
   /// them to a guest.
   func learnNames() async throws {
-    var found: [KeyName] = []
-    while found.count < 255 {
-      let reply = try await exchange(.names(from: UInt8(found.count)))
-      guard reply.status == .done, let page = try? KeyName.decode(reply.body), !page.names.isEmpty else { break }
-      found += page.names
-      guard found.count < page.count else { break }
+    var walk = NameWalk()
+    while !walk.isOver {
+      let reply = try await exchange(.names(from: walk.next))
+      guard reply.status == .done, (try? walk.take(reply.body)) != nil else { break }
     }
-    for name in found { names[name.key] = PlainText.of(name.name) }
+    for name in walk.names { names[name.key] = PlainText.of(name.name) }
   }
 
   private func answer(_ action: UserAction) async throws -> String {
@@ -191,7 +191,7 @@ struct NoAnswer: Error, Equatable {
     case .answered:
       guard let answer = app.latestAnswer else { throw NoAnswer.silent }
       return answer
-    case .notLinked: throw NoAnswer.notLinked
+    case .notLinked: throw app.noLink
     case .linkLost: throw NoAnswer.linkLost
     case .noAnswer: throw app.refusesPhone ? NoAnswer.refusesPhone : NoAnswer.silent
     case .unreadable: throw NoAnswer.unreadableAnswer

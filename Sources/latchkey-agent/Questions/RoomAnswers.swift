@@ -18,6 +18,7 @@ extension QuestionDesk {
     case .measured(let level): signal = level
     case .forgotten, nil: break
     case .notLinked where app.refusesPhone, .linkLost where app.refusesPhone: throw NoAnswer.refusesPhone
+    case .notLinked where app.noLink.reason != NoAnswer.notLinked.reason: throw app.noLink
     case .notLinked:
       throw NoAnswer(
         "There is no link to the lock here, so nothing can be measured. If this room is out of the lock's range, a phone that is carried "
