@@ -70,7 +70,7 @@ struct DoorCommand: ParsableCommand {
     lines.append(
       "last: \(answer.lastMovement.map { "\(RecordText.moment($0.unixSeconds)), \(RecordText.words($0))" } ?? "nothing")"
     )
-    lines.append("log: \(answer.records) records")
+    lines.append("log: \(answer.records == 1 ? "1 record" : "\(answer.records) records")")
     lines += answer.troubles.map { "trouble: \($0)" }
     try options.show(answer, lines)
   }

@@ -142,7 +142,11 @@ struct ListGuestsCommand: ParsableCommand {
     let answer = try options.ask(.guests, DoorQuestion(door: options.door), GuestsAnswer.self)
     var lines = answer.guests.map(Self.line)
     if lines.isEmpty { lines = ["There are no guests."] }
-    if answer.undelivered > 0 { lines.append("\(answer.undelivered) revocation lists wait for the lock.") }
+    switch answer.undelivered {
+    case ...0: break
+    case 1: lines.append("1 revocation list waits for the lock.")
+    default: lines.append("\(answer.undelivered) revocation lists wait for the lock.")
+    }
     try options.show(answer, lines.joined(separator: "\n"))
   }
 
@@ -162,7 +166,7 @@ struct ListGuestsCommand: ParsableCommand {
         names.enumerated().filter { guest.weekdays >> UInt8($0.offset) & 1 == 1 }.map(\.element).joined(separator: " "))
     }
     if guest.start != 0 || guest.end != 1440 { parts.append("\(minute(guest.start))-\(minute(guest.end))") }
-    if guest.uses > 0 { parts.append("\(guest.uses) times") }
+    if guest.uses > 0 { parts.append(guest.uses == 1 ? "once" : "\(guest.uses) times") }
     if parts.isEmpty { parts.append("at any time") }
     return
       "\(guest.name): \(parts.joined(separator: ", "))\(guest.isRevoked ? "; revoked" : guest.isOver ? "; over" : "")"
