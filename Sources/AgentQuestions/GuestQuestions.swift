@@ -136,6 +136,17 @@ package struct CarryAnswer: Codable, Equatable, Sendable {
   }
 }
 
+package struct ClockAnswer: Codable, Equatable, Sendable {
+  package var door: String
+  /// What the lock's clock was set to.
+  package var unixSeconds: Int64
+
+  package init(door: String, unixSeconds: Int64) {
+    self.door = door
+    self.unixSeconds = unixSeconds
+  }
+}
+
 package struct AcceptQuestion: Codable, Equatable, Sendable {
   package var invitation: String
   /// What the door is called here.

@@ -21,6 +21,8 @@ package enum AgentQuestion: String, Sendable, CaseIterable {
   case accept
   /// The key of this phone for which an owner can invite it: `DoorQuestion`, answered by `GuestKeyAnswer`.
   case guestKey
+  /// Sets the lock's clock to this phone's: `DoorQuestion`, answered by `ClockAnswer`.
+  case clock
   /// Enrols this phone at a lock by its code: `EnrollQuestion`, answered by `EnrollAnswer`.
   case enroll
   /// The owners of a door: `DoorQuestion`, answered by `OwnersAnswer`.

@@ -13,7 +13,7 @@ struct GuestsCommand: ParsableCommand {
       """,
     subcommands: [
       InviteGuestCommand.self, ListGuestsCommand.self, RevokeGuestCommand.self, CarryListCommand.self,
-      GuestKeyCommand.self, AcceptInvitationCommand.self,
+      GuestKeyCommand.self, AcceptInvitationCommand.self, ClockCommand.self,
     ])
 }
 

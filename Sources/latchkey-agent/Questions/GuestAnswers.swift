@@ -1,4 +1,5 @@
 import AgentQuestions
+import CoreBluetooth
 import Foundation
 import LockCryptography
 import LockProtocol
@@ -7,22 +8,22 @@ import LockProtocol
 extension QuestionDesk {
   private var bookPath: String { GuestBook.path(in: app.folder) }
 
-  /// Makes the lock know this owner's signing key, and the time.
-  private func introduce() async throws -> OwnerKey {
+  /// Makes the lock know this owner's signing key, and the time if that needs nobody's word.
+  private func introduce() async throws -> (key: OwnerKey, clock: LockClock) {
     guard app.grant == nil else {
       throw NoAnswer("Only an owner of this door invites and revokes; this phone is a guest's.")
     }
     let key = try OwnerKey.readOrMake(inDirectory: app.folder)
     try await beginConversation()
     _ = try await ask(.introduce(signingKey: key.publicKey, name: KeyName.name(from: app.ownerName)))
-    _ = try await ask(.setClock(Int64(app.unixSeconds)))
-    return key
+    return (key, try await mendClock())
   }
 
   /// An owner may be far from the door. What the lock has learned once is enough: it checks grants alone.
   private func introduceOrSign(_ book: inout GuestBook) async throws -> OwnerKey {
     do {
-      let key = try await introduce()
+      let (key, clock) = try await introduce()
+      if case .ahead(let seconds) = clock { throw NoAnswer("Nobody is invited. " + LockClock.advice(seconds)) }
       book.isIntroduced = true
       return key
     } catch let reason as NoAnswer where reason.isAboutLink {
@@ -281,19 +282,18 @@ extension QuestionDesk {
     guard hasToCheckClock else { return }
     isClockChecked = true
     try await introduceAgain()
-    let report = try LockStateReport(decoding: try await ask(.state).body)
-    let now = Int64(app.unixSeconds)
-    if let time = report.unixSeconds, abs(time - now) <= Self.clockTolerance { return }
-    _ = try await ask(.setClock(now))
+    guard case .ahead(let seconds) = try await mendClock() else { return clockIsRight() }
+    logger.warning("the lock's clock is \(seconds) s ahead, and is not set back without its owner's word")
+    // Not once more for each link.
+    guard !hasAskedAboutClock else { return }
+    hasAskedAboutClock = true
+    UserAlert.show("\(app.name): \(LockClock.advice(seconds))")
   }
 
   private func introduceAgain() async throws {
     let key = try OwnerKey.readOrMake(inDirectory: app.folder)
     _ = try await ask(.introduce(signingKey: key.publicKey, name: KeyName.name(from: app.ownerName)))
   }
-
-  /// In seconds. Each setting is a record in the lock's log.
-  private static let clockTolerance: Int64 = 60
 
   /// Whether there is something to tell the lock when it is there.
   var hasUndelivered: Bool { ((try? GuestBook.read(bookPath))?.undelivered.isEmpty ?? true) == false }

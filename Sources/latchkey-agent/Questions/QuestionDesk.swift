@@ -53,6 +53,8 @@ struct NoAnswer: Error, Equatable {
   private var waiting: [UserAction] = []
   /// The lock's clock was looked at on this link.
   var isClockChecked = false
+  /// A person is asked whose clock is right.
+  var hasAskedAboutClock = false
   /// What waits for the lock is being delivered.
   private var isDelivering = false
   /// The names that the lock knows, by key.
@@ -152,6 +154,7 @@ struct NoAnswer: Error, Equatable {
     case .revoke: return try json(await revoke(read(RevokeQuestion.self, argument)))
     case .carry: return try json(await carry(read(CarryQuestion.self, argument)))
     case .owners: return try json(await askingTwice { try await self.owners() })
+    case .clock: return try json(await setClock())
     case .room: return try json(await room(read(RoomQuestion.self, argument)))
     case .unlock, .accept, .guestKey, .enroll, nil: throw NoAnswer("The agent knows no \"\(action.name)\".")
     }
