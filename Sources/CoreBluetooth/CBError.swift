@@ -67,7 +67,11 @@ extension CBError {
 }
 
 extension CBError {
-  init(_ code: Code, _ message: String) { self.init(code, userInfo: [NSLocalizedDescriptionKey: message]) }
+  /// - Parameter reason: what happened, for the app's developer.
+  init(_ code: Code, _ reason: String) {
+    self.init(
+      code, userInfo: [NSLocalizedDescriptionKey: code.text ?? reason, NSLocalizedFailureReasonErrorKey: reason])
+  }
 }
 
 extension CBError.Code {

@@ -331,7 +331,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     guard peripheral == self.peripheral else { return }
     if characteristic.uuid == LockCharacteristics.replyUUID {
       return app.listensToReplies(
-        error.map { NoAnswer("The lock's replies can't be heard: \($0.localizedDescription)") })
+        error.map { NoAnswer("The lock's replies can't be heard: \($0.reason)") })
     }
     guard let error else {
       guard characteristic.uuid == LockCharacteristics.offerUUID, characteristic.isNotifying else { return }

@@ -201,7 +201,7 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
 
   func centralManager(_ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?) {
     guard !isDone, peripheral == current else { return }
-    endAttempt(NoAnswer("The lock could not be connected: \(error?.localizedDescription ?? "no reason was given")."))
+    endAttempt(NoAnswer("The lock could not be connected: \(error?.reason ?? "no reason was given")."))
   }
 
   func centralManager(
@@ -327,8 +327,7 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
       endAttempt(nil)
     case .open, nil:
       // An error of the lock's own application has no words, but a number.
-      let reason = (error as NSError).localizedFailureReason ?? error.localizedDescription
-      endAttempt(NoAnswer("The lock refuses the enrolment: \(reason)"))
+      endAttempt(NoAnswer("The lock refuses the enrolment: \(error.reason)"))
     }
   }
 }

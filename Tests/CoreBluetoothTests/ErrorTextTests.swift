@@ -1,3 +1,4 @@
+import AppLink
 import BluetoothTypes
 import CoreBluetooth
 import Foundation
@@ -38,5 +39,38 @@ struct ErrorTextTests {
     let error = try #require(setup.recorder.error) as NSError
     #expect(error.localizedDescription == "The value's length is invalid.")
     #expect(error.localizedFailureReason?.hasPrefix("writeValue(_:for:type:) is not possible") == true)
+  }
+
+  @Test(
+    "C8: an error of Core Bluetooth itself has the words that apps know, and says what happened",
+    arguments: [
+      (PeerError.Code.unknown, "Unknown error."), (.invalidParameters, "One or more parameters were invalid."),
+      (.notConnected, "The specified device is not connected."),
+      (.connectionTimeout, "The connection has timed out unexpectedly."),
+      (.peripheralDisconnected, "The specified device has disconnected from us."),
+      (.connectionFailed, "The connection has failed unexpectedly."),
+      (.peerRemovedPairingInformation, "Peer removed pairing information"),
+      (.encryptionTimedOut, "Failed to encrypt the connection, the connection has timed out unexpectedly."),
+      (.operationCancelled, "the reason"),
+    ])
+  func system(_ code: PeerError.Code, _ text: String) async throws {
+    let setup = try await CentralSetup()
+    let peripheral = try await setup.connectExplored()
+    peripheral.readRSSI()
+    let (identifier, _) = try #require(try await setup.nextOperation())
+    setup.complete(identifier, .failed(.coreBluetooth(code, message: "the reason")))
+    _ = try await setup.recorder.calls.next()
+    let error = try #require(setup.recorder.error as? CBError)
+    #expect(error.errorCode == code.rawValue && error.localizedDescription == text)
+    #expect((error as NSError).localizedFailureReason == "the reason")
+  }
+
+  @Test("C8: advertising twice is refused with the words that apps know")
+  func advertising() async throws {
+    let setup = try await PeripheralSetup()
+    setup.manager.startAdvertising(nil)
+    setup.manager.startAdvertising(nil)
+    #expect(try await setup.recorder.calls.next() == "didStartAdvertising failed")
+    #expect(try #require(setup.recorder.error).localizedDescription == "Advertising has already started.")
   }
 }

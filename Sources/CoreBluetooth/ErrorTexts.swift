@@ -35,3 +35,26 @@ extension CBATTError {
       code, userInfo: [NSLocalizedDescriptionKey: code.text, NSLocalizedFailureReasonErrorKey: reason])
   }
 }
+
+extension CBError.Code {
+  /// What Apple's systems say of the error, where that is known: apps compare these words as well ("Peer removed pairing information", which
+  /// has no full stop). They are those of the logs and comparisons in apps' public repositories and issues.
+  var text: String? {
+    switch self {
+    case .unknown: "Unknown error."
+    case .invalidParameters: "One or more parameters were invalid."
+    case .notConnected: "The specified device is not connected."
+    case .connectionTimeout: "The connection has timed out unexpectedly."
+    case .peripheralDisconnected: "The specified device has disconnected from us."
+    case .uuidNotAllowed: "The specified UUID is not allowed for this operation."
+    case .alreadyAdvertising: "Advertising has already started."
+    case .connectionFailed: "The connection has failed unexpectedly."
+    case .peerRemovedPairingInformation: "Peer removed pairing information"
+    case .encryptionTimedOut: "Failed to encrypt the connection, the connection has timed out unexpectedly."
+    case .invalidHandle, .outOfSpace, .operationCancelled, .connectionLimitReached, .unkownDevice,
+      .operationNotSupported, .tooManyLEPairedDevices, .leGattExceededBackgroundNotificationLimit,
+      .leGattNearBackgroundNotificationLimit:
+      nil
+    }
+  }
+}
