@@ -55,3 +55,14 @@ extension AdvertisementRequest {
     return dictionary
   }
 }
+
+extension CBPeripheralManager {
+  /// The log says which services nobody finds while the app is open.
+  func noteLeftOut(of request: AdvertisementRequest) {
+    let leftOut = Set(request.serviceUUIDs).subtracting(request.servicesWithRoom).sorted().map { "\(CBUUID($0))" }
+    guard !leftOut.isEmpty else { return }
+    session.logger.warning(
+      "startAdvertising(_:): \(leftOut.joined(separator: ", ")) can't be advertised: other services fill the advertisement"
+    )
+  }
+}

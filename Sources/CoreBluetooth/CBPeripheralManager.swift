@@ -99,8 +99,8 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   /// Advertising ends with the radio. After a state other than `poweredOn`, it must be started again.
   open var isAdvertising: Bool { locked { isAdvertisingNow && toldState == .poweredOn } }
 
-  /// Advertises a local name and service UUIDs; other keys are ignored with a log message. In the background, the
-  /// name is left out and the UUIDs move to the overflow area.
+  /// Advertises a local name and service UUIDs; other keys are ignored with a log message, and services that have no room in the
+  /// advertisement's 28 bytes are left out with one. In the background, the name is left out and the UUIDs move to the overflow area.
   open func startAdvertising(_ advertisementData: [String: Any]?) {
     guard acceptsCommands("startAdvertising(_:)") else { return }
     var ignored: [String] = []
@@ -113,6 +113,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
         [CBUUID] for \(CBAdvertisementDataServiceUUIDsKey) can
         """)
     }
+    noteLeftOut(of: request)
     let isAlready = locked {
       guard advertisement == nil else { return true }
       advertisement = request

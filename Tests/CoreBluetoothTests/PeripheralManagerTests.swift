@@ -120,6 +120,19 @@ struct PeripheralManagerTests {
     #expect(!setup.manager.isAdvertising)
   }
 
+  @Test("C6: the log says which services have no room in the advertisement")
+  func room() async throws {
+    let setup = try await PeripheralSetup()
+    let services = (1...3).map { CBUUID(string: "1A2B3C4D-0000-4000-8000-00000000000\($0)") }
+    setup.manager.startAdvertising([CBAdvertisementDataServiceUUIDsKey: services])
+    guard case .peripheral(_, .startAdvertising(let request)) = try await setup.nextCommand() else {
+      throw PeripheralSetup.Unexpected()
+    }
+    #expect(request.serviceUUIDs.count == 3, "in the background all of them are found")
+    let warnings = setup.system.log.lines.filter { $0.level == .warning }.map(\.message)
+    #expect(warnings.count == 1 && services.map { warnings[0].contains("\($0)") } == [false, true, true])
+  }
+
   @Test(
     "C6: the end of the radio ends advertising and services, and both can be requested again",
     arguments: [AppLink.ManagerState.poweredOff, .resetting])

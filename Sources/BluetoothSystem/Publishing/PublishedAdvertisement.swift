@@ -49,7 +49,7 @@ struct PublishedAdvertisement: Sendable {
     var interval = content.ownInterval ?? Self.intervalMilliseconds
     switch content.form {
     case .foreground:
-      properties.serviceUUIDs = content.request.serviceUUIDs
+      properties.serviceUUIDs = content.request.servicesWithRoom
       properties.localName = content.request.localName
     case .background(let company, let isSlow):
       if let company, !content.request.serviceUUIDs.isEmpty {
