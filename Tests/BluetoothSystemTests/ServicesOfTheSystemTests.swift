@@ -51,4 +51,23 @@ struct ServicesOfTheSystemTests {
     #expect(found(Self.uuids) == [Desk.service, BluetoothUUID(UInt16(0x180F))])
     #expect(found([BluetoothUUID(UInt16(0x1801))]) == [Desk.service])
   }
+
+  @Test(
+    "C6: an app that publishes 1800 or 1801 is told that the UUID is not allowed, as on iOS", arguments: uuids[0...1])
+  func published(_ uuid: BluetoothUUID) throws {
+    var desk = Desk()
+    desk.appear(bonded: false, connected: true)
+    desk.open()
+    desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral)))
+    var definition = Lock.definition
+    definition.uuid = uuid
+    desk.say(.peripheral(Desk.central, .addService(definition)))
+    desk.settle()
+    let told = try #require(desk.events.last { $0.body.kind == .serviceAdded })
+    guard case .serviceAdded(definition.identifier, .coreBluetooth(.uuidNotAllowed, _)) = told.body else {
+      Issue.record("\(told)")
+      return
+    }
+    #expect(desk.system.publishing.services.isEmpty)
+  }
 }

@@ -12,8 +12,15 @@ struct PublishedDatabase {
   /// The system's own service is above (`DatabaseMark`).
   static let endOfHandles = 0xFF00
 
+  /// Generic Access and Generic Attribute: bluetoothd publishes them, and registers no others. Apple's systems refuse them to apps with
+  /// `uuidNotAllowed`, by apps' reports, and more of those that they publish themselves; bluetoothd does not mind these.
+  private static let ownServices: Set<BluetoothUUID> = [BluetoothUUID(UInt16(0x1800)), BluetoothUUID(UInt16(0x1801))]
+
   /// Why a manager can't publish a service, or `nil` if it can.
   func refusal(of definition: ServiceDefinition, by key: ManagerKey) -> PeerError? {
+    if Self.ownServices.contains(definition.uuid) {
+      return .coreBluetooth(.uuidNotAllowed, message: "bluetoothd itself publishes the service \(definition.uuid).")
+    }
     let own = services.filter { $0.manager == key }
     let others = services.filter { $0.definition.identifier != definition.identifier }
     if others.count == services.count, own.count >= configuration.serviceLimit {
