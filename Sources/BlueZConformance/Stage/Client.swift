@@ -83,9 +83,10 @@ final class Client: Sendable {
   func incoming(_ label: String) -> [Value]? { state.withLock { $0.incoming[label] } }
   func forgetIncoming(_ label: String) { state.withLock { $0.incoming[label] = nil } }
 
-  func text(_ value: Value) -> String {
-    let book = book
-    return state.withLock { $0.wording }.text(value) { book.name($0) }
+  func text(_ value: Value) -> String { text(value, naming: book) }
+
+  private func text(_ value: Value, naming book: ObjectBook) -> String {
+    state.withLock { $0.wording }.text(value) { book.name($0) }
   }
 
   // MARK: Calls
@@ -245,18 +246,29 @@ final class Client: Sendable {
     }
   }
 
+  /// Records what a message changes, and then shows it to the case. A case that sees a change at once makes its next call, whose
+  /// line must come after those of the change.
+  private func record(_ lines: [String], making book: ObjectBook) {
+    recorder.record(lines, in: column)
+    state.withLock { $0.book = book }
+    recorder.notifier.bump()
+  }
+
+  /// What names objects once the book is like this.
+  private func naming(_ own: ObjectBook) -> ObjectBook { names?.book ?? own }
+
   private func added(_ path: ObjectPath, _ interfaces: Interfaces) {
-    let name = state.withLock { state in
-      state.book.forgetName(path)
-      state.book.add(path, interfaces)
-      return state.book.name(path)
-    }
+    var book = state.withLock { $0.book }
+    book.forgetName(path)
+    book.add(path, interfaces)
+    let name = book.name(path)
+    let naming = naming(book)
     var lines: [String] = []
     for interface in interfaces.keys.sorted() where Self.isOurs(interface) {
       let short = interface.dropFirst("org.bluez.".count)
       let properties = interfaces[interface] ?? [:]
       let words = properties.keys.sorted().filter { !Self.isVolatile($0) }.map { key in
-        "\(key)=\(properties[key].map { text($0, of: key, on: name) } ?? "")"
+        "\(key)=\(properties[key].map { text($0, of: key, on: name, naming: naming) } ?? "")"
       }
       // An attribute takes one line, because there are many attributes.
       if short.hasPrefix("Gatt") {
@@ -265,46 +277,44 @@ final class Client: Sendable {
         lines += ["+ \(name) \(short)"] + words.map { "+ \(name) \(short) \($0)" }
       }
     }
-    recorder.record(lines, in: column)
+    record(lines, making: book)
   }
 
   private func removed(_ path: ObjectPath, _ interfaces: [String]) {
-    let name = state.withLock { state in
-      state.book.remove(path, interfaces)
-      return state.book.name(path)
-    }
-    recorder.record(
-      interfaces.sorted().filter(Self.isOurs).map { "- \(name) \($0.dropFirst("org.bluez.".count))" },
-      in: column)
+    var book = state.withLock { $0.book }
+    book.remove(path, interfaces)
+    let name = book.name(path)
+    record(
+      interfaces.sorted().filter(Self.isOurs).map { "- \(name) \($0.dropFirst("org.bluez.".count))" }, making: book)
   }
 
   private func changed(_ path: ObjectPath, _ interface: String, _ changed: Properties, _ invalidated: [String]) {
-    let (name, before) = state.withLock { state in
-      let before = state.book.objects[path]?[interface] ?? [:]
-      state.book.change(path, interface, changed, invalidated)
-      return (state.book.name(path), before)
+    var book = state.withLock { $0.book }
+    let before = book.objects[path]?[interface] ?? [:]
+    book.change(path, interface, changed, invalidated)
+    let name = book.name(path)
+    let naming = naming(book)
+    func words(_ value: Value?, of key: String) -> String? {
+      value.map { text($0, of: key, on: name, naming: naming) }
     }
     var lines: [String] = []
     for key in changed.keys.sorted() {
       if Self.isVolatile(key) {
         // The frequency and strength are chance. Only the presence is recorded.
         if before[key] == nil { lines.append("\(name) \(key) is there") }
-      } else if key == "Value"
-        || before[key].map({ text($0, of: key, on: name) }) != changed[key].map({ text($0, of: key, on: name) })
-      {
+      } else if key == "Value" || words(before[key], of: key) != words(changed[key], of: key) {
         // bluetoothd repeats some unchanged properties. For values, every report counts.
-        lines.append("\(name) \(key) = \(changed[key].map { text($0, of: key, on: name) } ?? "")")
+        lines.append("\(name) \(key) = \(words(changed[key], of: key) ?? "")")
       }
     }
-    lines += invalidated.sorted().map { "\(name) \($0) is gone" }
-    recorder.record(lines, in: column)
+    record(lines + invalidated.sorted().map { "\(name) \($0) is gone" }, making: book)
   }
 
   /// The value of a property. UUIDs are a set, whose order has no meaning.
-  private func text(_ value: Value, of property: String, on object: String) -> String {
+  private func text(_ value: Value, of property: String, on object: String, naming book: ObjectBook) -> String {
     // The hash differs between implementations, but always has this many bytes.
     if property == "Value", object.hasSuffix("/DatabaseHash"), value.bytesValue?.count == 16 { return "<hash>" }
-    guard property == "UUIDs", let uuids = value.stringsValue else { return text(value) }
+    guard property == "UUIDs", let uuids = value.stringsValue else { return text(value, naming: book) }
     return "[" + uuids.map(Wording.uuid).sorted().joined(separator: " ") + "]"
   }
 
@@ -326,7 +336,7 @@ final class Client: Sendable {
     let book = book
     let properties = book.path(object).flatMap { book.objects[$0]?[interface] } ?? [:]
     for key in properties.keys.sorted() where !Self.isVolatile(key) {
-      record("= \(object) \(key): \(properties[key].map { text($0, of: key, on: object) } ?? "")")
+      record("= \(object) \(key): \(properties[key].map { text($0, of: key, on: object, naming: book) } ?? "")")
     }
   }
 }
