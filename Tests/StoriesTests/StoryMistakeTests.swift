@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Stories
@@ -139,5 +140,49 @@ struct StoryMistakeTests {
     ])
   func soundValues(_ wait: String) {
     #expect(refusal("steps:\n  - wait for: \(wait)\n") == nil)
+  }
+
+  @Test(
+    "H7: a step that has something in the wrong form is refused with the right one",
+    arguments: [
+      ("steps:\n  - unlock: door\n", 6, "names the phone that is asked", ["phone"]),
+      ("steps:\n  - read log: {machine: door}\n", 6, "'door' has no agent", ["phone"]),
+      ("steps:\n  - wait for: bolt.moved\n", 6, "as in {event: bolt.moved}", []),
+      ("steps:\n  - check: unlocked-once\n", 6, "must be a list, as in [unlocked-once]", []),
+      ("steps: [{pass: 1s}]\npromises: nothing-crashed\n", 6, "must be a list, as in [nothing-crashed]", []),
+      ("steps:\n\t- pass: 1s\n", 6, "not YAML: a tab, where YAML takes only spaces", []),
+      ("steps:\n  - pass: 1s\n---\nname: other\n", 7, "a line of '---' ends the story", []),
+    ])
+  func wrongForm(_ yaml: String, line: Int, problem: String, choices: [String]) throws {
+    let error = try #require(refusal(yaml), "\(yaml)")
+    #expect(error.line == line && error.problem.contains(problem) && error.choices == choices, "\(error)")
+  }
+
+  @Test("H6 H7: an app's own event is waited for by the app's name, on a machine that has the app")
+  func appsEvents() throws {
+    let folder = FileManager.default.temporaryDirectory.path
+    func refusal(_ wait: String) -> ScenarioError? {
+      let yaml = """
+        name: kettles
+        apps:
+          kettle: {info plist: {CFBundleIdentifier: org.example.kettle}, executable: /bin/true}
+        machines:
+          kitchen: {position: [0, 0], apps: [kettle]}
+          phone: {position: [1, 0], apps: [agent]}
+        steps:
+          - wait for: \(wait)
+        """
+      do {
+        _ = try ScenarioParser.parse(yaml, file: folder + "/kettles.yaml")
+        return nil
+      } catch { return error }
+    }
+    let elsewhere = try #require(refusal("{event: boiled, machine: phone, process: kettle}"))
+    #expect(elsewhere.problem == "machine 'phone' has no app 'kettle'" && elsewhere.choices == ["kitchen"])
+    let unnamed = try #require(refusal("{event: boiled, machine: kitchen}"))
+    #expect(unnamed.choices == ["process: kettle"], "\(unnamed)")
+    let slip = try #require(refusal("{event: bolt.movd}"))
+    #expect(slip.choices == ["bolt.moved"], "\(slip)")
+    #expect(refusal("{event: boiled, machine: kitchen, process: kettle}") == nil)
   }
 }

@@ -24,11 +24,16 @@ enum EventNames {
     let kinds = Recorded.vocabularies.filter { kind in process.map { kind.processes.contains($0) } ?? true }
     let fields = kinds.compactMap { eventFields(event, $0) }
     guard fields.isEmpty else { return fields.reduce(into: []) { $0.formUnion($1) } }
-    let names = Set(kinds.flatMap { eventNames($0) })
+    let near = nearest(to: event, among: Set(kinds.flatMap { eventNames($0) }))
+    if process == nil, !apps.isEmpty, !near.contains(where: { distance($0, event) <= 2 }) {
+      throw reader.error(
+        "no program of Latchkey records an event '\(event)'; for an app's own, 'process' names the app", at: "event",
+        choices: apps.sorted().map { "process: \($0)" })
+    }
     throw reader.error(
       process.map { "\($0) records no event '\(event)'" }
         ?? "no program records an event '\(event)'; an app's own needs its 'process'",
-      at: "event", choices: nearest(to: event, among: names))
+      at: "event", choices: near)
   }
 
   /// An unknown program has its own events. But a known event of a program with almost a known name is a typing
@@ -85,10 +90,16 @@ enum EventNames {
     throw fields.error("'\(key)' is a machine with a lock, which '\(door)' is not", at: key, choices: doors)
   }
 
-  /// An event of the agent or of the lock comes from a machine that has it.
+  /// An event of an app, the agent and the lock among them, comes from a machine that has it.
   static func check(
     places machines: [MachineDescription], of pattern: EventPattern, _ reader: MappingReader
   ) throws(ScenarioError) {
+    let hosts = machines.filter { machine in
+      machine.apps.contains { $0.isDescribed && $0.name == pattern.process }
+    }.map(\.name)
+    if let app = pattern.process, let machine = pattern.machine, !hosts.isEmpty, !hosts.contains(machine) {
+      throw reader.error("machine '\(machine)' has no app '\(app)'", at: "machine", choices: hosts)
+    }
     let known = Recorded.vocabularies.filter { kind in
       eventFields(pattern.event, kind) != nil && pattern.process.map { kind.processes.contains($0) } ?? true
     }

@@ -138,8 +138,10 @@ extension StepReader {
   /// The machine whose person asks, which must have an agent.
   private func asker(_ further: [String]) throws(ScenarioError) -> (reader: MappingReader, machine: String) {
     let (reader, name) = try machine(["expect", "saying", "within", "door"] + further)
-    guard machines.first(where: { $0.name == name })?.apps.contains(.agent) == true else {
-      throw outer.error("machine '\(name)' has no agent, whose door it would be", at: kind)
+    let phones = machines.filter { $0.apps.contains(.agent) }.map(\.name)
+    guard phones.contains(name) else {
+      throw outer.error(
+        "step '\(kind)' names the phone that is asked, and machine '\(name)' has no agent", at: kind, choices: phones)
     }
     return (reader, name)
   }

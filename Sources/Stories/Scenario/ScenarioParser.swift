@@ -24,7 +24,7 @@ package struct ScenarioParser {
     } catch {
       throw ScenarioError(
         file: file, line: line(of: error),
-        problem: "not YAML: \(ScenarioError.printable(problem(of: error), limit: 200))")
+        problem: "not YAML: \(ScenarioError.printable(problem(of: error, in: yaml), limit: 200))")
     }
     guard let root else { throw ScenarioError(file: file, line: nil, problem: "the scenario is empty") }
     let reader = try MappingReader(root, subject: "the scenario", file: file)
@@ -105,8 +105,13 @@ package struct ScenarioParser {
   }
 
   /// The error, without the surrounding lines, which may be long.
-  private static func problem(of error: any Error) -> String {
+  private static func problem(of error: any Error, in yaml: String) -> String {
     switch error as? YamlError {
+    // The parser's own words do not name the character, which can't be seen.
+    case .scanner(_, _, let mark, _) where isTab(at: mark, in: yaml):
+      "a tab, where YAML takes only spaces"
+    case .composer(_, let problem, _, _) where problem.contains("another document"):
+      "a line of '---' ends the story, and a file has only one"
     // The parser's own words name a function of its library.
     case .parser(_, let problem, _, _) where problem.hasPrefix("Maximum nesting level"):
       "its lists and mappings are nested too deeply"
@@ -117,6 +122,12 @@ package struct ScenarioParser {
       "\(keys.map { "'\($0)'" }.joined(separator: " and ")) stands twice in one mapping, here for the first time"
     default: "\(error)"
     }
+  }
+
+  private static func isTab(at mark: Mark, in yaml: String) -> Bool {
+    let lines = yaml.split(separator: "\n", maxSplits: mark.line, omittingEmptySubsequences: false)
+    guard lines.indices.contains(mark.line - 1) else { return false }
+    return lines[mark.line - 1].unicodeScalars.dropFirst(mark.column - 1).first == "\t"
   }
 
   private static func line(of error: any Error) -> Int? {

@@ -211,6 +211,9 @@ struct StepReader {
   }
 
   private func wait() throws(ScenarioError) -> Action {
+    if let text = outer.node(kind)?.scalar?.string, !text.isEmpty {
+      throw outer.error("step '\(kind)' has its event under a key, as in {event: \(text)}", at: kind)
+    }
     let reader = try MappingReader(try outer.required(kind), subject: "step '\(kind)'", file: file)
     try reader.allow(["event", "machine", "process", "fields", "within"])
     var pattern = EventPattern(named: try reader.text("event"))

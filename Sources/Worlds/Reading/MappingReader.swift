@@ -133,7 +133,8 @@ package struct MappingReader {
 
   package func list(_ key: String, _ choices: [String] = []) throws(ScenarioError) -> [Node] {
     guard let sequence = try required(key, choices).sequence else {
-      throw error("'\(key)' of \(subject) must be a list", at: key)
+      let text = node(key)?.scalar?.string ?? ""
+      throw error("'\(key)' of \(subject) must be a list" + (text.isEmpty ? "" : ", as in [\(text)]"), at: key)
     }
     return Array(sequence)
   }
