@@ -160,6 +160,20 @@ struct SeveralDoorsTests {
     #expect(garden.judgement == .notJudged, "\(garden.reason)")
   }
 
+  @Test("H1 L8: who goes to a door of which they have no key has not come to their own, some way off")
+  func strangersDoor() throws {
+    var machines = Self.machines
+    machines[3].enrolledAt = ["front", "office"]
+    let left = story().prefix { !$0.isMark(.ownerReturned) }
+    let came = left + [walk(3000, .ownerReturned, from: -1500, to: 29)]
+    for promise in ["unlocked-once", "opened-once", "unlock-answered"] {
+      let result = try #require(Promise.named(promise)).judge(
+        Evidence(Array(came), machines: machines).about("front"), scope: "test")
+      #expect(
+        result.judgement == .notJudged && result.reason.hasSuffix("the owner came to garden"), "\(result.reason)")
+    }
+  }
+
   @Test("H1 L8: that a phone has no key of a door is no lack of an agent")
   func withoutKey() throws {
     var machines = Self.machines

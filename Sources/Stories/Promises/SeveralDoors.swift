@@ -124,8 +124,17 @@ extension Evidence {
       ($0.name == door || phone?.mayKnow($0.name) ?? true) && isNear(place, $0.name, at: arrival)
     }
     let nearest = (own.isEmpty ? doors : own).min { $0.distance < $1.distance }
+    // Whoever goes to another door, and not to their own beside it.
+    if let nearest, nearest.name == door, nearest.distance > Self.besideDoor,
+      let other = doors.min(by: { $0.distance < $1.distance }), other.distance < nearest.distance
+    {
+      return other.name
+    }
     return nearest.flatMap { $0.name == door ? nil : $0.name }
   }
+
+  /// No signal is as strong as at the door from farther away, in metres, if nothing but distance counts.
+  private static let besideDoor = 8.0
 
   /// Whether an owner's way ends at the home of this door.
   func endsHere(_ entry: JournalEntry, at index: Int) -> Bool {
