@@ -58,7 +58,7 @@ extension ScenarioRun {
       throw try unexpected(
         question, on: name,
         isDone
-          ? "it was done, and was to be refused"
+          ? "it was done"
           : "\(reason.isEmpty ? "latchkey \(question.command) ended with \(finished.end)" : reason)",
         outcome: isDone ? "done" : "refused")
     }

@@ -304,6 +304,16 @@ struct PromiseTests {
       )
       .hasSuffix("phone asked its owner (noApproach)"))
     #expect(try reason(mute).hasSuffix("phone wrote no unlock"))
+    let hung = StoryJournal.lock.and([.machine: "door"])
+    #expect(
+      try reason(mute.inserting(Recorded.Story.appHung, hung, before: Recorded.Story.ownerReturned))
+        .hasSuffix("the lock's app hung"))
+    #expect(
+      try reason(
+        mute.without(Recorded.Agent.offerReceived)
+          .inserting(Recorded.Daemon.linkBarren, [.peripheral: "P"], before: Recorded.Lock.commandAccepted)
+      )
+      .hasSuffix("as if one of the two had lost their pairing"))
     #expect(
       try reason(mute.filter { !$0.is(Recorded.Radio.linkUp) || $0[.link] == "1" }).hasSuffix(
         "no link of phone came up"))

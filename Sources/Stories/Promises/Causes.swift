@@ -53,6 +53,8 @@ extension Evidence {
           : "the user had switched Bluetooth off on \(phone) when the agent was not running, which gives up what it asked for",
         given.line)
     }
+    if let hung = hungLock(door, before: home.upperBound) { return cause("the lock's app hung", hung) }
+    if let broken = brokenPairing(of: phone, with: door, before: home.upperBound) { return broken }
     if let approach = latest({ $0.isAgent(.approachBegan) && $0.machine == phone }) {
       return cause("\(phone) saw an approach, which did not get to the door", approach)
     }
@@ -61,5 +63,28 @@ extension Evidence {
       return cause("no link of \(phone) came up", entries[home.lowerBound])
     }
     return cause("\(phone) wrote no unlock", entries[home.lowerBound])
+  }
+
+  /// What stopped a lock's app that the story did not let go on, and that did not start again.
+  private func hungLock(_ door: String, before end: Int) -> JournalEntry? {
+    let turn = last(before: end) { entry in
+      guard entry.machine == door else { return false }
+      return entry.isLock(.started) || entry.isMark(.machineDown)
+        || ((entry.isMark(.appHung) || entry.isMark(.appContinued)) && entry.concerns(Recorded.lockIdentifier))
+    }
+    return turn.flatMap { entries[$0].isMark(.appHung) ? entries[$0] : nil }
+  }
+
+  /// Links end as soon as they are up where only one of the two still has their pairing.
+  private func brokenPairing(
+    of phone: String, with door: String, before end: Int
+  ) -> (reason: String, lines: [JournalEntry])? {
+    let barren = last(before: end) { $0.isDaemon(.linkBarren) && [phone, door].contains($0.machine) }
+    guard let barren, last(before: end, where: { $0.isAgent(.offerReceived) && $0.machine == phone }) ?? 0 < barren
+    else { return nil }
+    return (
+      "each link of \(phone) ended as soon as it was up, as if one of the two had lost their pairing",
+      [entries[barren]]
+    )
   }
 }
