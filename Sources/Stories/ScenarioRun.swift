@@ -261,7 +261,9 @@ package final class ScenarioRun {
   }
 
   func evidence(_ window: Range<Int>, isCutOff: Bool = false) -> Evidence {
-    Evidence(chronicle.inOrder(), window: window, machines: scenario.machines, isCutOff: isCutOff)
+    Evidence(
+      chronicle.inOrder(), window: window, machines: scenario.machines, isCutOff: isCutOff,
+      endsAt: world.now.nanoseconds)
   }
 
   func judge(_ references: [PromiseReference], _ evidence: Evidence, scope: String) {

@@ -101,4 +101,22 @@ struct OwnersAtHomeTests {
     let lost = story + [link(120, "alice", isUp: false)]
     #expect(try !judge(promise, lost).reason.contains("was connected all the while"))
   }
+
+  @Test("L2 L3: an owner who turns back before their phone is out of range has not left")
+  func neverOut() throws {
+    func story(to x: Int) -> [JournalEntry] {
+      let left = line(
+        100, "alice", Recorded.Story.ownerLeft,
+        [.way: "walk", .over: "10", .fromX: "1", .fromY: "0", .x: "\(x)", .y: "0"])
+      let alone = home.filter { $0.machine != "bob" && $0[.central] != "bob" }
+      return alone + [left, line(120, "door", Recorded.Daemon.appSuspended), comes(130, "alice", from: x)]
+    }
+    for promise in ["locked-on-leaving", "link-lost-on-leaving"] {
+      let near = try judge(promise, story(to: 15))
+      #expect(
+        near.judgement == .notJudged && near.reason.contains("was connected all the while"),
+        "\(promise): \(near.reason)")
+      #expect(try judge(promise, story(to: 200)).judgement == .broken, "\(promise)")
+    }
+  }
 }

@@ -65,11 +65,7 @@ extension Evidence {
     return .all(
       returns.map { absence in
         if let door = elsewhere(absence) { return neverJudged("the owner came to \(door)") }
-        guard !turnedBack(absence) else {
-          return neverJudged(
-            "the phone was connected all the while: its owner turned back before it was out of range",
-            [entries[absence.arrival ?? absence.departure]])
-        }
+        if let finding = turnedBack(absence) { return finding }
         return judge(absence, absence.home ?? absence.end..<absence.end)
       }, of: "return")
   }
@@ -86,15 +82,18 @@ extension Evidence {
   }
 
   /// The phone never lost its link, and did not have to: its owner came back before it was out of range.
-  private func turnedBack(_ absence: Absence) -> Bool {
+  func turnedBack(_ absence: Absence) -> Finding? {
     guard let arrival = absence.arrival, isLinked(absence.phone, before: absence.departure) == true,
       positions(of: absence.phone, at: arrival) != nil,
       !doors.contains(where: { isFar(absence.phone, from: $0, at: arrival) })
-    else { return false }
-    let back = entries[arrival].t + Int64((Double(entries[arrival][.over] ?? "") ?? 0) * 1e9)
-    return first(in: absence.departure..<absence.end) {
-      $0.t <= back && $0.isLink(.linkDown) && $0.isLink(of: absence.phone)
-    } == nil
+    else { return nil }
+    let isLost =
+      first(in: absence.departure..<absence.end) {
+        $0.t <= entries[arrival].wayEnds && $0.isLink(.linkDown) && $0.isLink(of: absence.phone)
+      } != nil
+    guard !isLost else { return nil }
+    return neverJudged(
+      "the phone was connected all the while: its owner turned back before it was out of range", [entries[arrival]])
   }
 
   private func nobodyLeft() -> Finding {
@@ -116,4 +115,7 @@ extension Evidence {
 extension JournalEntry {
   /// A return on foot. Otherwise the owner's phone was suddenly there.
   var isOnWay: Bool { self[.way] == "walk" }
+
+  /// When the way ends that begins here, in nanoseconds.
+  var wayEnds: Int64 { t + Int64((Double(self[.over] ?? "") ?? 0) * 1e9) }
 }

@@ -153,9 +153,15 @@ enum ArrivalPromises {
     }
     let services = restored[.services] ?? ""
     guard !services.isEmpty else { return .broken("no service was restored", [restored]) }
-    let discoveries = evidence.all(in: home) { $0.isAgent(.discoveryStarted) && $0.machine == absence.phone }
+    let range = home.lowerBound..<disturbed(evidence, absence, since: index, home)
+    let discoveries = evidence.all(in: range) { $0.isAgent(.discoveryStarted) && $0.machine == absence.phone }
     guard discoveries.isEmpty else { return .broken("the agent discovered services again", [restored] + discoveries) }
     return .kept("services \(services) were there at restoration", [restored])
+  }
+
+  /// Until where what the return has restored must last: what the story does to the phone or a lock afterwards may end it.
+  private static func disturbed(_ evidence: Evidence, _ absence: Absence, since index: Int, _ home: Range<Int>) -> Int {
+    evidence.disturbance(in: (index + 1)..<home.upperBound, of: [absence.phone] + evidence.doors) ?? home.upperBound
   }
 
   private static func subscriptionAlive(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding {
@@ -169,7 +175,8 @@ enum ArrivalPromises {
     }
     if let finding = givenUp(evidence, absence, home) { return finding }
     let alive = evidence.first(in: home) { $0.isAgent(.subscriptionAlive) && isOwn($0) }
-    let again = evidence.all(in: home) { ($0.isAgent(.subscribed) || $0.isAgent(.discoveryStarted)) && isOwn($0) }
+    let range = arrival..<(alive.map { disturbed(evidence, absence, since: $0, home) } ?? home.upperBound)
+    let again = evidence.all(in: range) { ($0.isAgent(.subscribed) || $0.isAgent(.discoveryStarted)) && isOwn($0) }
     guard again.isEmpty else { return .broken("the agent had to subscribe again", again) }
     guard let alive else {
       return evidence.missing("the agent did not find its subscription alive", since: arrival)

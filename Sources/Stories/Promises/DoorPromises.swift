@@ -231,7 +231,8 @@ enum DoorPromises {
           && $0[.result] != "unknownOperation")
     }
     guard let answer = answers.last else {
-      return evidence.missing("no answer reached the agent", since: home.lowerBound, written)
+      let latest = evidence.indices(in: home) { $0.isAgent(.unlockWritten) && $0.machine == absence.phone }.last
+      return evidence.missing("no answer reached the agent", since: latest ?? home.lowerBound, written)
     }
     var seen: [String: JournalEntry] = [:]
     for answer in answers where answer.isAgent(.unlockAnswered) {

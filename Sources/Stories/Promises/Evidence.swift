@@ -1,3 +1,4 @@
+import HomePolicy
 import Journal
 import JournalEvents
 import Worlds
@@ -12,16 +13,19 @@ package struct Evidence: Sendable {
   let isCutOff: Bool
   /// The machine whose lock it is about, if the story has several.
   let door: String?
+  /// When the window ended, by the world's clock, in nanoseconds; `nil` where only records are known.
+  let endsAt: Int64?
 
   package init(
     _ entries: [JournalEntry], window: Range<Int>? = nil, machines: [MachineDescription], isCutOff: Bool = false,
-    door: String? = nil
+    door: String? = nil, endsAt: Int64? = nil
   ) {
     self.entries = entries
     self.window = window ?? 0..<entries.count
     self.machines = machines
     self.isCutOff = isCutOff
     self.door = door
+    self.endsAt = endsAt
     phones = machines.filter { $0.apps.contains(.agent) }.filter { phone in
       guard let door, !phone.mayKnow(door) else { return true }
       // It was invited meanwhile.
@@ -75,12 +79,26 @@ package struct Evidence: Sendable {
   }
 
   /// Something that should have followed did not. That breaks the promise, unless the story stopped before there was
-  /// time for it. If a step waited for it in vain, there was time enough.
+  /// time for it, or ended too soon. If a step waited for it in vain, there was time enough.
   func missing(_ reason: String, since index: Int, _ lines: [JournalEntry] = []) -> Finding {
     let waited = first(in: rest(from: index)) { $0.isMark(.waitFailed) } != nil
+    if let endsAt, !isCutOff, !waited, let due = due(index), endsAt < due {
+      return notJudged("\(reason), but the end came too soon to tell; let a step wait for it", lines)
+    }
     guard isCutOff, !waited else { return .broken(reason, lines) }
     return Finding(judgement: .notReached, reason: "\(reason) before the story stopped", evidence: lines)
   }
+
+  /// When what follows from this line has happened, if all goes well, in nanoseconds; `nil` for any other line.
+  private func due(_ index: Int) -> Int64? {
+    let entry = entries[index]
+    if entry.isMark(.ownerLeft) { return entry.wayEnds + LeavingPromises.lockingTime }
+    if entry.isMark(.ownerReturned) { return entry.wayEnds + Self.answerTime }
+    return entry.isAgent(.unlockWritten) ? entry.t + Self.answerTime : nil
+  }
+
+  /// How long a phone at the door may take to open it, and waits for the lock's answer.
+  private static let answerTime = HomeConfiguration().answerPatience.wholeNanoseconds
 
   /// `nil` if there is a lock to observe: one that recorded its start.
   var withoutLock: Finding? {
@@ -104,5 +122,17 @@ package struct Evidence: Sendable {
   func isLinked(_ machine: String, before index: Int) -> Bool? {
     last(before: index) { ($0.isLink(.linkUp) || $0.isLink(.linkDown)) && $0.isLink(of: machine) }
       .map { entries[$0].isLink(.linkUp) }
+  }
+
+  /// The first step that ends links of these machines, or that their apps notice by itself.
+  func disturbance(in range: Range<Int>, of machines: [String]) -> Int? {
+    first(in: range) { entry in
+      guard machines.contains(entry.machine) else { return false }
+      return switch entry.mark {
+      case .machineDown, .daemonKilled, .ownerLeft, .ownerReturned, .moved: true
+      case .fault: entry[.door] == nil && entry[.about] != Recorded.atTheLock
+      default: false
+      }
+    }
   }
 }

@@ -53,6 +53,7 @@ enum LeavingPromises {
       if let passage = passageMode(evidence, absence, door: door) {
         return evidence.neverJudged("the lock was in passage mode, in which it locks nothing", [passage])
       }
+      if let finding = evidence.turnedBack(absence) { return finding }
       return evidence.missing(
         "the bolt did not lock while the owner was away", since: absence.departure, moves.isEmpty ? [left] : moves)
     }
@@ -67,15 +68,14 @@ enum LeavingPromises {
   }
 
   /// How long a lock may take to lock behind its owner, in nanoseconds: the link is lost first, and the lock waits for its return.
-  private static let lockingTime: Int64 = 45_000_000_000
+  static let lockingTime: Int64 = 45_000_000_000
 
   /// How long a lock waits for a lost link's return, in nanoseconds.
   private static let leavingDelay: Int64 = 10_000_000_000
 
   /// Until when a lock has to lock behind an owner who leaves.
   private static func lockingLimit(_ evidence: Evidence, _ absence: Absence) -> Int64 {
-    let left = evidence.entries[absence.departure]
-    return left.t + Int64((Double(left[.over] ?? "") ?? 0) * 1e9) + lockingTime
+    evidence.entries[absence.departure].wayEnds + lockingTime
   }
 
   /// The lock was in passage mode when it had to lock behind its owner. Whether that mode ends or begins later does not matter: a lock
@@ -123,13 +123,14 @@ enum LeavingPromises {
       ($0.isLink(.linkUp) || $0.isLink(.linkDown)) && $0.isLink(of: absence.phone)
     }
     // An owner on foot passes the edge of the range, where links come and go. Beyond it there are none.
-    let gone = left.t + Int64((Double(left[.over] ?? "") ?? 0) * 1e9)
+    let gone = left.wayEnds
     let isOver = evidence.entries[absence.away].last.map { $0.t >= gone } ?? false
     guard links.last?.isLink(.linkDown) == true || isOver else {
       return evidence.notJudged("the owner was still on the way, and links come and go there", [left])
     }
     guard let down = links.lastIndex(where: { $0.isLink(.linkDown) }) else {
-      return evidence.missing("no link went down while the owner was away", since: absence.departure, [left])
+      return evidence.turnedBack(absence)
+        ?? evidence.missing("no link went down while the owner was away", since: absence.departure, [left])
     }
     let up = links.filter { $0.isLink(.linkUp) && $0.t > gone }
     guard up.isEmpty else { return .broken("a link came up while the owner was away", up) }

@@ -42,7 +42,7 @@ enum LockFaultPromises {
         let asked = evidence.last(before: expired, where: isQuestion).map { evidence.entries[$0].machine }
         let phone = asked.map { [$0] } ?? evidence.phones
         let door = evidence.entries[expired].machine
-        let end = disturbance(evidence, in: expired..<hung.upperBound, of: phone + [door])
+        let end = evidence.disturbance(in: expired..<hung.upperBound, of: phone + [door])
         let lost = evidence.all(in: expired..<(end ?? hung.upperBound)) { entry in
           entry.isLink(.linkDown) && phone.contains(where: entry.isLink)
         }
@@ -76,7 +76,7 @@ enum LockFaultPromises {
         || (entry.machine == phone && signs.contains { entry.isAgent($0) })
     }
     // What the phone notices after the story has done something else to one of them is not the lock's death.
-    let other = disturbance(evidence, in: (kill + 1)..<end, of: [phone, killed.machine])
+    let other = evidence.disturbance(in: (kill + 1)..<end, of: [phone, killed.machine])
     let isDisturbed = noticed.first.map { other ?? end < $0 } ?? false
     guard noticed.isEmpty || isDisturbed else {
       return .broken("the phone noticed it", noticed.map { evidence.entries[$0] })
@@ -149,18 +149,6 @@ enum LockFaultPromises {
         }
         return judge(hang..<(end ?? evidence.window.upperBound))
       }, of: "hanging")
-  }
-
-  /// The first step that ends links of these machines, or that their apps notice by itself.
-  private static func disturbance(_ evidence: Evidence, in range: Range<Int>, of machines: [String]) -> Int? {
-    evidence.first(in: range) { entry in
-      guard machines.contains(entry.machine) else { return false }
-      return switch entry.mark {
-      case .machineDown, .daemonKilled, .ownerLeft, .ownerReturned, .moved: true
-      case .fault: entry[.door] == nil && entry[.about] != Recorded.atTheLock
-      default: false
-      }
-    }
   }
 
   /// A phone asks the lock for something that the lock must answer.

@@ -31,7 +31,8 @@ extension Evidence {
     if window.lowerBound == entries.count { bounds.lower = kept.count }
     if window.upperBound == entries.count { bounds.upper = kept.count }
     return Evidence(
-      kept, window: bounds.lower..<bounds.upper, machines: machines, isCutOff: isCutOff, door: door)
+      kept, window: bounds.lower..<bounds.upper, machines: machines, isCutOff: isCutOff, door: door,
+      endsAt: endsAt)
   }
 
   /// A link of which both ends are known, and which is not between one of these doors and a phone with the agent.

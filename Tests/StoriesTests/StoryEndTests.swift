@@ -1,0 +1,87 @@
+import Journal
+import JournalEvents
+import StoryTesting
+import Testing
+
+@testable import Stories
+
+/// What a story did not wait for, and what it did to a phone or a lock after their promises were kept.
+@Suite("The end of a story")
+struct StoryEndTests {
+  private func judge(_ name: String, _ entries: [JournalEntry], endsAfter seconds: Double? = nil) throws
+    -> PromiseResult
+  {
+    let last = entries.last?.t ?? 0
+    return try #require(Promise.named(name)).judge(
+      Evidence(entries, machines: StoryJournal.machines, endsAt: seconds.map { last + Int64($0 * 1e9) }), scope: "test")
+  }
+
+  private func upTo(_ event: some JournalEvent, _ story: [JournalEntry]) throws -> [JournalEntry] {
+    Array(story[...(try #require(story.firstIndex { $0.is(event) }))])
+  }
+
+  @Test(
+    "H1: what an owner's return brings is not missed by a story that ends while they are on the way or have just come",
+    arguments: [
+      "opened-once", "unlocked-once", "unlock-answered", "relaunched-in-background", "restored-in-order",
+      "services-restored", "subscription-alive",
+    ])
+  func onTheWay(_ promise: String) throws {
+    let story = try upTo(Recorded.Story.ownerReturned, StoryJournal.dead)
+    for seconds in [0.0, 44, 50] {
+      let result = try judge(promise, story, endsAfter: seconds)
+      #expect(result.judgement == .notJudged && result.reason.contains("too soon to tell"), "\(result.reason)")
+    }
+    #expect(try judge(promise, story, endsAfter: 61).judgement == .broken)
+    // Where only records are known, what is not among them did not happen.
+    #expect(try judge(promise, story).judgement == .broken)
+  }
+
+  @Test("L4: an answer that is not there yet as the story ends is not missed before a phone would stop waiting for it")
+  func answer() throws {
+    let story = try upTo(Recorded.Lock.boltMoved, StoryJournal.dead.filter { $0[.cause] != "leaving" })
+      .filter { $0[.cause] != "leaving" }
+    #expect(story.contains { $0.is(Recorded.Agent.unlockWritten) })
+    let early = try judge("unlock-answered", story, endsAfter: 0.1)
+    #expect(early.judgement == .notJudged && early.reason.contains("too soon to tell"), "\(early.reason)")
+    #expect(try judge("unlock-answered", story, endsAfter: 16).judgement == .broken)
+  }
+
+  @Test("L2: a lock has time to lock behind its owner before its staying open counts")
+  func leaving() throws {
+    let story = try upTo(Recorded.Story.ownerLeft, StoryJournal.dead)
+    for promise in ["locked-on-leaving", "link-lost-on-leaving"] {
+      #expect(try judge(promise, story, endsAfter: 40).judgement == .notJudged, "\(promise)")
+      #expect(try judge(promise, story, endsAfter: 50).judgement == .broken, "\(promise)")
+    }
+  }
+
+  @Test(
+    "S4 S12: a subscription that was found alive may end with what the story does to the lock afterwards",
+    arguments: ["subscription-alive", "services-restored"])
+  func disturbedLater(_ promise: String) throws {
+    let again = [Recorded.Agent.discoveryStarted, .subscribed]
+    func story(_ done: [JournalEntry]) -> [JournalEntry] {
+      let t = StoryJournal.dead.last?.t ?? 0
+      let lines = again.map { event in
+        JournalEntry(
+          t: t + 20_000_000_000, wall: t, machine: "phone", process: Recorded.agent, pid: 11, level: "notice",
+          event: event.rawValue, message: "", fields: [:])
+      }
+      return StoryJournal.dead + done + lines
+    }
+    func deed(_ event: Recorded.Story, _ machine: String, _ fields: [JournalField: String] = [:]) -> JournalEntry {
+      let t = (StoryJournal.dead.last?.t ?? 0) + 10_000_000_000
+      return JournalEntry(
+        t: t, wall: t, machine: machine, process: Recorded.orchestrator, pid: 1, level: "notice", event: event.rawValue,
+        message: "", fields: fields.named)
+    }
+    #expect(try judge(promise, story([])).judgement == .broken)
+    for done in [deed(.fault, "door"), deed(.daemonKilled, "phone"), deed(.machineDown, "door")] {
+      let result = try judge(promise, story([done]))
+      #expect(result.judgement == .kept, "\(result.reason)")
+    }
+    // A hand at the lock ends nothing.
+    #expect(try judge(promise, story([deed(.fault, "door", [.about: Recorded.atTheLock])])).judgement == .broken)
+  }
+}
