@@ -47,6 +47,29 @@ struct StoryEndTests {
     #expect(try judge("unlock-answered", story, endsAfter: 16).judgement == .broken)
   }
 
+  @Test(
+    "H1: an owner who turns back on the way home has come to no door",
+    arguments: ["opened-once", "unlocked-once", "unlock-answered", "subscription-alive"])
+  func turnedBack(_ promise: String) throws {
+    let story = try upTo(Recorded.Story.ownerReturned, StoryJournal.dead)
+    func away(_ event: Recorded.Story, after seconds: Int64, to x: Int) throws -> [JournalEntry] {
+      let returned = try #require(story.last)
+      return story + [
+        JournalEntry(
+          t: returned.t + seconds * 1_000_000_000, wall: returned.wall, machine: "phone",
+          process: Recorded.orchestrator, pid: 1, level: "notice", event: event.rawValue, message: "",
+          fields: [JournalField.way: "walk", .over: "60", .x: "\(x)", .y: "0"].named)
+      ]
+    }
+    for event in [Recorded.Story.moved, .ownerLeft] {
+      let turned = try judge(promise, away(event, after: 20, to: 200))
+      #expect(turned.judgement == .notJudged && turned.reason.contains("turned back on the way"), "\(turned.reason)")
+      #expect(try judge(promise, away(event, after: 50, to: 200)).judgement == .broken)
+    }
+    // A way that goes on to the door is one way.
+    #expect(try judge(promise, away(.moved, after: 20, to: 1)).judgement == .broken)
+  }
+
   @Test("L2: a lock has time to lock behind its owner before its staying open counts")
   func leaving() throws {
     let story = try upTo(Recorded.Story.ownerLeft, StoryJournal.dead)
