@@ -379,7 +379,8 @@ let package = Package(
     tests(
       "StoryPresentationTests",
       [
-        "StoryPresentation", "Stories", "StoryTesting", "ConsoleOutput", "Journal", "JournalEvents", "TimeTypes",
+        "AppLink", "StoryPresentation", "Stories", "StoryTesting", "ConsoleOutput", "Journal", "JournalEvents",
+        "TimeTypes",
       ]),
     tests("MachinePresentationTests", ["MachinePresentation", "AppLink", "ConsoleOutput"]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),

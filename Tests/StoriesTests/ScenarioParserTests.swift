@@ -84,6 +84,13 @@ struct ScenarioParserTests {
     #expect(steps[0].action.summary == "the owner comes home (phone to 1.0 m, 0.0 m), on foot, over 45 s")
   }
 
+  @Test("A15: the user's switch is told in a sentence")
+  func bluetoothSwitch() throws {
+    let yaml = Self.head + "steps:\n  - bluetooth: {machine: phone, to: on}\n"
+    let step = try #require(try ScenarioParser.parse(yaml, file: "small.yaml").chapters.first?.steps.first)
+    #expect(step.action.summary == "the user of phone switches Bluetooth on")
+  }
+
   @Test("A1: a story says its radio's noise by a level, by single parameters, or by both")
   func radio() throws {
     func physics(_ line: String) throws -> RadioPhysics {

@@ -1,3 +1,4 @@
+import AppLink
 import Journal
 import JournalEvents
 import StoryTesting
@@ -44,6 +45,16 @@ struct NarratorTests {
         == "Somebody left once and came home once. The door locked itself once. "
         + "The agent asked its owner once instead of opening.")
     #expect(StorySummary.text(Reports.of([])) == nil)
+  }
+
+  @Test("W3 A15: an app is woken for a reason, whatever the event is that it is told", arguments: Event.Kind.allCases)
+  func wakeReasons(_ kind: Event.Kind) {
+    let wake = StoryJournal.agent.and([.because: kind.rawValue])
+    let entry = JournalEntry(
+      t: 0, wall: 0, machine: "phone", process: Recorded.daemon, pid: 1, level: "notice",
+      event: Recorded.Daemon.appResumed.rawValue, message: "", fields: wake.named)
+    let texts = told([entry]).map(\.text)
+    #expect(texts.count == 1 && texts[0].hasPrefix("latchkeyd wakes the agent, because "), "\(texts)")
   }
 
   @Test("H7: nothing that latchkeyd records is told by the message of its line, which is the event's name")

@@ -214,7 +214,7 @@ extension Action {
     case .continueApp(let machine, let app): "the \(app) on \(machine) goes on (SIGCONT)"
     case .killDaemon(let machine, _): "SIGKILL for latchkeyd on \(machine); init brings it back"
     case .fault(let machine, let fault): fault.summary(on: machine)
-    case .bluetooth(let machine, let isOn): "the user switches Bluetooth \(isOn ? "on" : "off") on \(machine)"
+    case .bluetooth(let machine, let isOn): "the user of \(machine) switches Bluetooth \(isOn ? "on" : "off")"
     case .reboot(let machine, _): "\(machine) reboots"
     case .cutPower(let machine, _): "\(machine) loses its power and gets it back"
     case .move(let machine, let place, let occasion, let over):

@@ -64,7 +64,26 @@ enum DaemonNarration {
     case "valueUpdated": ", because a device sent it a value"
     case "opened": ", because its user opened it"
     case "action": ", because its user gave a command"
-    default: ""
+    case "stateChanged": ", because Bluetooth was switched on or off, or was gone"
+    case "discovered": ", because it has found a device"
+    case "failedToConnect": ", because a connection did not come about"
+    case "operationCompleted": ", because a device has answered it"
+    case "nameChanged": ", because a device has a new name"
+    case "servicesModified": ", because a device's services have changed"
+    case "connectionEvent": ", because a device that it watches was connected or lost"
+    case "subscribed": ", because a device wants its values"
+    case "unsubscribed": ", because a device no longer wants its values"
+    case "readRequested": ", because a device reads from it"
+    case "writeRequested": ", because a device writes to it"
+    case "requestExpired": ", because it did not answer a device in time"
+    case "serviceAdded", "advertisingStarted", "channelPublished", "channelUnpublished", "managerRejected":
+      ", because what it had asked for is done"
+    case "channelOpened": ", because a channel to a device is open"
+    case "updateCredit": ", because there is room for more values"
+    case "mtuChanged": ", because a device takes longer values"
+    case "willRestoreState", "restore": ", because its state is given back to it"
+    case let other?: ", for \(other)"
+    case nil: ""
     }
   }
 
