@@ -172,12 +172,30 @@ struct Link: Sendable {
   /// When the next thing happens by itself after `now`, up to which everything has been processed.
   mutating func deadline(_ conditions: Conditions, after now: Int64) -> Int64? {
     guard areBothOpen, let path = conditions.path else { return earliestLimit }
-    let next = time(of: lastEvent + 1)
-    if hasTraffic { return min(next, earliestLimit ?? next) }
+    if hasTraffic { return nextDelivery(path, conditions.physics) }
     if let search, search.path == path, search.deadline.map({ $0 > now }) ?? true { return search.deadline }
     let deadline = endOfSearch(path, conditions.physics)
     search = (path, deadline)
     return deadline
+  }
+
+  /// With something to send: the next event at which some of it arrives, or when the link dies. An event at which nobody hears anything
+  /// changes nothing that a host could see.
+  private func nextDelivery(_ path: Path, _ physics: RadioPhysics) -> Int64 {
+    func sends(_ end: End) -> Bool { !end.queue.isEmpty || end.termination != nil }
+    let senders = (central: sends(central), peripheral: sends(peripheral))
+    // What waits is not needed for this, and would be copied when it is carried.
+    var copy = self
+    for role in [Role.central, .peripheral] { (copy[role].queue, copy[role].termination) = ([], nil) }
+    for _ in 0..<Self.searchLimit {
+      let next = copy.time(of: copy.lastEvent + 1)
+      if let limit = copy.earliestLimit, limit < next { return limit }
+      _ = copy.meet(path, physics)
+      if senders.central && copy.peripheral.lastHeard == next || senders.peripheral && copy.central.lastHeard == next {
+        return next
+      }
+    }
+    return copy.time(of: copy.lastEvent)
   }
 
   /// The time at which an idle link at the edge of its range dies, or until which it is known to live. `nil` if it

@@ -143,6 +143,32 @@ struct LinkTests {
     #expect(deathTime() == first)
   }
 
+  @Test(
+    "H4: on the edge of its range, only those events of a link are due at which something arrives", arguments: 1...8)
+  func rareDeliveries(seed: UInt64) {
+    func isDue(_ heard: RadioWorld.Heard) -> Bool {
+      if case .refused = heard.output.event { false } else { true }
+    }
+    func world(isStepped: Bool) -> RadioWorld {
+      var (world, link) = RadioWorld.linked(
+        seed: seed, physics: RadioPhysics(shadowing: 0, wayShadowing: 0, bodyLoss: 0))
+      world.put(.move(phone, to: Position(x: 37, y: 0)))
+      (world.deadlineCount, world.heard) = (0, [])
+      for round: UInt8 in 0..<40 {
+        world.put(.send(phone, link, Frame(channel: 4, payload: [round])))
+        world.put(.send(lock, link, Frame(channel: 4, payload: [round])))
+        let end = world.now + .milliseconds(400)
+        while isStepped, world.now < end { world.run(until: min(end, world.now + .milliseconds(1))) }
+        world.run(until: end)
+      }
+      return world
+    }
+    let (edge, stepped) = (world(isStepped: false), world(isStepped: true))
+    #expect(edge.heard == stepped.heard)
+    let due = edge.heard.filter(isDue).count
+    #expect(due > 0 && edge.deadlineCount <= due, "\(edge.deadlineCount) for \(due)")
+  }
+
   @Test("An idle link in range lives for days and costs nothing")
   func idle() {
     var (world, link) = RadioWorld.linked(physics: RadioPhysics())
