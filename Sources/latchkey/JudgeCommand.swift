@@ -10,9 +10,9 @@ struct JudgeCommand: ParsableCommand {
     discussion: """
       For stories that ran without prove: at a real home, or on machines that prove can't control. The journals are \
       exported by journalctl --output=json. One of them has the steps of the story, as lines of the orchestrator \
-      (docs/scenarios.md). Prints the story and the verdict like prove. Exits with 0 if every promise was kept, \
-      with 1 if one was broken or the story stopped before its end, with 64 for wrong arguments or a wrong scenario, \
-      with 65 if a file is not such a journal or the journals do not belong together, with 66 if one can't be read, \
+      (docs/scenarios.md). Prints the story and the verdict like prove. Exits with 0 if a promise was \
+      kept and none broken, with 1 if one was broken, the story stopped before its end or no promise could be judged, \
+      with 64 for wrong arguments or a wrong scenario, with 65 if a file is not such a journal or the journals do not belong together, with 66 if one can't be read, \
       with 74 if the output or a file could not be written, and with 141 if the reader of the output went away.
       """)
 

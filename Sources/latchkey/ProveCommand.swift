@@ -10,9 +10,10 @@ struct ProveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "prove", abstract: "Runs a scenario with real processes, and reports which promises were kept.",
     discussion: """
-      Prints what happens as it happens, in plain words, then the verdict. Exits with 0 if every promise was kept, \
-      with 1 if one was broken or the story stopped before its end, with 64 for wrong arguments, with 74 if the output \
-      or a file could not be written, and with 141 if the reader of the output went away.
+      Prints what happens as it happens, in plain words, then the verdict. Exits with 0 if a \
+      promise was kept and none broken, with 1 if one was broken, the story stopped before its end or no promise could \
+      be judged, with 64 for wrong arguments or a mistake in the scenario, with 74 if the output or a file could not be \
+      written, and with 141 if the reader of the output went away.
       """)
 
   @Argument(
