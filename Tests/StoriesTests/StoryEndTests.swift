@@ -63,11 +63,60 @@ struct StoryEndTests {
     }
     for event in [Recorded.Story.moved, .ownerLeft] {
       let turned = try judge(promise, away(event, after: 20, to: 200))
-      #expect(turned.judgement == .notJudged && turned.reason.contains("turned back on the way"), "\(turned.reason)")
+      #expect(
+        turned.judgement == .notJudged && turned.reason.contains("the way home was broken off"), "\(turned.reason)")
       #expect(try judge(promise, away(event, after: 50, to: 200)).judgement == .broken)
     }
-    // A way that goes on to the door is one way.
+    // Whoever is suddenly somewhere has not come on a way. A way that goes on to the door is one way.
+    let jumped = try judge(
+      promise, away(.moved, after: 20, to: 5).map { $0.isMark(.moved) ? $0.with(way: "jump") : $0 })
+    #expect(jumped.judgement == .notJudged && jumped.reason.contains("the way home was broken off"), "\(jumped.reason)")
     #expect(try judge(promise, away(.moved, after: 20, to: 1)).judgement == .broken)
+  }
+
+  @Test(
+    "L3: a request of which an agent was not told, because its latchkeyd had just been started again, completes once")
+  func completedAnew() throws {
+    func completion(_ story: [JournalEntry]) throws -> Int {
+      try #require(story.lastIndex { $0.is(Recorded.Daemon.requestCompleted) })
+    }
+    let story = StoryJournal.suspended.inserting(Recorded.Daemon.started, before: Recorded.Story.ownerReturned)
+    var anew = story
+    let completed = try completion(story)
+    let resumed = try #require(story.lastIndex { $0.is(Recorded.Daemon.appResumed) })
+    anew.insert(story[completed], at: resumed + 1)
+    let result = try judge("request-held", anew)
+    #expect(result.judgement == .kept, "\(result.reason)")
+    // One that the agent has been told of may not complete again.
+    var twice = story
+    let told = try #require(story.lastIndex { $0.is(Recorded.Agent.didConnect) })
+    twice.insert(story[completed], at: told + 1)
+    #expect(try judge("request-held", twice).judgement == .broken)
+  }
+
+  @Test("L3: an owner who is back before the agent has to be suspended has tried no request")
+  func awakeYet() throws {
+    func story(away seconds: Int64) throws -> [JournalEntry] {
+      let story = StoryJournal.suspended
+      let lost = try #require(story.firstIndex { $0.is(Recorded.Radio.linkDown) })
+      let returned = try #require(story.firstIndex { $0.is(Recorded.Story.ownerReturned) })
+      let later = seconds * 1_000_000_000 - (story[returned].t - story[lost].t)
+      return story.enumerated().filter { index, entry in
+        !(index > lost && index < returned && entry.is(Recorded.Daemon.appSuspended))
+      }.map { index, entry in
+        JournalEntry(
+          t: entry.t + (index < returned ? 0 : later), wall: entry.wall, machine: entry.machine, process: entry.process,
+          pid: entry.pid, level: entry.level, event: entry.event, message: entry.message, fields: entry.fields)
+      }
+    }
+    // It is awake from before its owner left on, or from the loss of its link on.
+    func awake(_ story: [JournalEntry]) -> [JournalEntry] {
+      let lost = story.first { $0.is(Recorded.Radio.linkDown) }?.t ?? 0
+      return story.filter { !($0.is(Recorded.Daemon.appSuspended) && $0.t < lost) }
+    }
+    let soon = try judge("request-held", awake(story(away: 5)))
+    #expect(soon.judgement == .notJudged && soon.reason.contains("had to be suspended"), "\(soon.reason)")
+    #expect(try judge("request-held", awake(story(away: 3600))).judgement == .broken)
   }
 
   @Test("L2: a lock has time to lock behind its owner before its staying open counts")
@@ -106,5 +155,13 @@ struct StoryEndTests {
     }
     // A hand at the lock ends nothing.
     #expect(try judge(promise, story([deed(.fault, "door", [.about: Recorded.atTheLock])])).judgement == .broken)
+  }
+}
+
+extension JournalEntry {
+  fileprivate func with(way: String) -> JournalEntry {
+    JournalEntry(
+      t: t, wall: wall, machine: machine, process: process, pid: pid, level: level, event: event, message: message,
+      fields: fields.merging([JournalField.way.rawValue: way]) { $1 })
   }
 }

@@ -65,6 +65,9 @@ enum AwayPromises {
     },
   ]
 
+  /// How long a woken app may be awake if it does not rest: six times its 10 s (`docs/limits.md`), in nanoseconds.
+  private static let wakeTime: Int64 = 60_000_000_000
+
   private static func requestHeld(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding {
     func concerns(_ entry: JournalEntry) -> Bool {
       entry.machine == absence.phone && entry.concerns(Recorded.agentIdentifier)
@@ -98,6 +101,9 @@ enum AwayPromises {
       switch condition {
       case .neverRan: return evidence.neverJudged("the agent never ran, so it asked for nothing")
       case .suspended, .endedByStory: silenced = from
+      case .running where evidence.entries[arrival].t - evidence.entries[from].t < wakeTime:
+        return evidence.neverJudged(
+          "the owner came back before the agent, which was woken as its link was lost, had to be suspended", lines)
       case .running, .crashed:
         return .broken("the agent was neither suspended nor killed, so it could have renewed", lines)
       }
@@ -116,9 +122,17 @@ enum AwayPromises {
     guard let first = completed.first.map({ evidence.entries[$0] }), let index = completed.first else {
       return evidence.missing("no request of the agent completed after the return", since: arrival)
     }
-    // If a link is lost again, the request is held again and completes again.
+    // If a link is lost again, the request is held again and completes again. If latchkeyd was started again meanwhile, it learns
+    // only from the agent that it has woken what that has not been told yet, and completes it for that.
     let again = completed.dropFirst().prefix { completion in
       evidence.first(in: index..<completion) { $0.isLink(.linkDown) && $0.isLink(of: absence.phone) } == nil
+    }.filter { completion in
+      let between = index..<completion
+      let wasRestarted =
+        evidence.first(in: silenced..<index) { $0.isDaemon(.started) && $0.machine == absence.phone } != nil
+      let wasWoken = evidence.first(in: between) { $0.isDaemon(.appResumed) && concerns($0) } != nil
+      let wasTold = evidence.first(in: between) { $0.isAgent(.didConnect) && $0.machine == absence.phone } != nil
+      return wasTold || !wasRestarted || !wasWoken
     }
     guard again.isEmpty else {
       return .broken("\(again.count + 1) requests completed on arrival", [first] + again.map { evidence.entries[$0] })

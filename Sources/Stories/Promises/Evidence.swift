@@ -82,8 +82,8 @@ package struct Evidence: Sendable {
   /// time for it, or ended too soon. If a step waited for it in vain, there was time enough.
   func missing(_ reason: String, since index: Int, _ lines: [JournalEntry] = []) -> Finding {
     let waited = first(in: rest(from: index)) { $0.isMark(.waitFailed) } != nil
-    if !waited, let turned = turnedOnTheWay(index) {
-      return neverJudged("\(reason), but the owner turned back on the way", [entries[turned]])
+    if !waited, let next = brokenOff(index) {
+      return neverJudged("\(reason), but the way home was broken off", [entries[next]])
     }
     if let endsAt, !isCutOff, !waited, let due = due(index), endsAt < due {
       return notJudged("\(reason), but the end came too soon to tell; let a step wait for it", lines)

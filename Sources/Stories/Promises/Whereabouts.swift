@@ -42,14 +42,15 @@ extension Evidence {
     return Place(x: x, y: y)
   }
 
-  /// Where a way home that begins with this line was broken off by one that leads away from every door, or `nil` if none was.
-  func turnedOnTheWay(_ index: Int) -> Int? {
+  /// Where a way home that begins with this line was broken off, by a jump or by a way that leads away from every door, or `nil` if it
+  /// was not.
+  func brokenOff(_ index: Int) -> Int? {
     let way = entries[index]
     guard way.isMark(.ownerReturned) else { return nil }
     let next = first(in: rest(from: index + 1)) {
       $0.machine == way.machine && ($0.isMark(.moved) || $0.isMark(.ownerLeft) || $0.isMark(.ownerReturned))
     }
     guard let next, entries[next].t < way.wayEnds, let end = place(entries[next], .x, .y) else { return nil }
-    return doors.contains { isNear(end, $0, at: next) } ? nil : next
+    return entries[next].isOnWay && doors.contains { isNear(end, $0, at: next) } ? nil : next
   }
 }
