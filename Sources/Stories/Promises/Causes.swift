@@ -79,7 +79,9 @@ extension Evidence {
   private func brokenPairing(
     of phone: String, with door: String, before end: Int
   ) -> (reason: String, lines: [JournalEntry])? {
-    let barren = last(before: end) { $0.isDaemon(.linkBarren) && [phone, door].contains($0.machine) }
+    let barren = last(before: end) {
+      ($0.isDaemon(.linkBarren) || $0.isDaemon(.linksBrief)) && [phone, door].contains($0.machine)
+    }
     guard let barren, last(before: end, where: { $0.isAgent(.offerReceived) && $0.machine == phone }) ?? 0 < barren
     else { return nil }
     return (
