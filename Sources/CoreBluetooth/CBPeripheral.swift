@@ -61,8 +61,8 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
   open var name: String? { locked { currentName } }
   open var state: CBPeripheralState { locked { currentState } }
-  /// The services discovered so far; `nil` before a discovery. A new connection begins without them, unless the app is still subscribed to a
-  /// characteristic, which a peripheral with a bond remembers: then they are there as they were.
+  /// The services discovered so far; `nil` before a discovery. They survive a lost connection; a new connection
+  /// updates them.
   open var services: [CBService]? { locked { serviceList } }
   @available(*, deprecated, message: "use readRSSI()")
   open var rssi: NSNumber? { locked { lastRSSI } }

@@ -80,12 +80,8 @@ struct Peripheral: Sendable {
 
   // MARK: Events
 
-  /// A link begins without services, as on Apple's systems: the page on `centralManager(_:didDisconnectPeripheral:error:)` says that the loss of
-  /// a link invalidates them, and apps discover them again where `services` is `nil` (the pump and sensor kits of Loop do, and bleak). What an
-  /// app is still subscribed to, with a bond, it keeps.
   mutating func linkIsUp(unixSeconds: Double) {
     told = .connected
-    if services?.contains(where: \.hasSubscription) != true { (services, seenServices) = (nil, nil) }
     // With the link the app is shown all that is kept, and may use it again.
     invalidServices = []
     sinceUnixSeconds = unixSeconds
