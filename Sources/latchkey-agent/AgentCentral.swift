@@ -189,8 +189,10 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       logger.record(
         Recorded.Agent.didDisconnect,
         [.peripheral: peripheral.identifier.uuidString, .error: error.map { "\($0)" } ?? ""])
-      bond.linkEnded(at: time.now)
-      if !hasEndedLink { app.linkDown(search.isSearching ? .linkToUnknown : .linkDown) }
+      if !hasEndedLink {
+        bond.linkEnded(at: time.now)
+        app.linkDown(search.isSearching ? .linkToUnknown : .linkDown)
+      }
     }
     if search.isSearching { return perform(search.lost(peripheral.identifier, at: time.now)) }
     // The lock may have turned this phone away.

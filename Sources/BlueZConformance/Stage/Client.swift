@@ -179,16 +179,17 @@ final class Client: Sendable {
   private func receive(_ call: IncomingCall, _ bus: isolated Bus) {
     if let answer = state.withLock({ $0.exports.standardAnswer(call) }) { return bus.reply(to: call, with: answer) }
     let label = "\(call.path.lastComponent).\(call.member)"
-    let answer = state.withLock { state in
-      state.incoming[label] = call.arguments
-      return state.exports.answer(call)
-    }
     let arguments = call.arguments.enumerated().map { index, value in
       index == 1 && ["RequestConfirmation", "DisplayPasskey"].contains(call.member) ? "<passkey>" : text(value)
     }
     let line = "bluetoothd: \(label)(\(arguments.joined(separator: ", ")))"
     // A monitor without thresholds is told of every advertisement, and their number is chance.
     if call.member != "DeviceFound" || !recorder.hasInThisStep(line, in: column) { record(line) }
+    let answer = state.withLock { state in
+      state.incoming[label] = call.arguments
+      return state.exports.answer(call)
+    }
+    recorder.notifier.bump()
     switch answer {
     case .values(let values): bus.reply(to: call, with: .success(values))
     case .error(let name, let message): bus.reply(to: call, with: .failure(BusError(name: name, message: message)))
@@ -201,15 +202,14 @@ final class Client: Sendable {
   // MARK: Messages from bluetoothd
 
   private func ownerChanged(_ owner: String?, _ bus: isolated Bus) {
-    let isFirst = state.withLock { state in
-      defer {
-        state.isBluetoothdThere = owner != nil
-        state.hasObjects = false
-        if owner == nil { state.book.replace([:]) } else { state.appearances += 1 }
-      }
-      return state.appearances == 0
-    }
+    let isFirst = state.withLock { $0.appearances == 0 }
+    // As with objects: the line comes before the case sees it.
     if isObserver, !isFirst { record(owner == nil ? "bluetoothd leaves the bus" : "bluetoothd is on the bus") }
+    state.withLock { state in
+      state.isBluetoothdThere = owner != nil
+      state.hasObjects = false
+      if owner == nil { state.book.replace([:]) } else { state.appearances += 1 }
+    }
     recorder.notifier.bump()
     guard owner != nil else { return }
     bus.call(
