@@ -145,7 +145,8 @@ package final class Conductor {
     if count < 4 {
       sched_yield()
     } else {
-      var pause = timespec(tv_sec: 0, tv_nsec: min(20_000 << min(count - 4, 6), 1_000_000))
+      // Each pause is little longer than the one before: what the last one is too long is lost at every step.
+      var pause = timespec(tv_sec: 0, tv_nsec: min(20_000 + 5_000 * (count - 4), 1_000_000))
       nanosleep(&pause, nil)
     }
   }

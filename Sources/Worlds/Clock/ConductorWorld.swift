@@ -98,7 +98,7 @@ struct ConductorWorld {
     }
     if includesEveryDescendant, ownChildrenMayBeNew {
       ownChildrenMayBeNew = false
-      if let own = WatchedProcess(pid: getpid()), add(own.children(&buffer)) { result = .busy(nil) }
+      if add(ownChildren(&buffer)) { result = .busy(nil) }
     }
     return result
   }
@@ -112,7 +112,7 @@ struct ConductorWorld {
   /// a moment before it wakes those that wait for it. If its processor is taken away in between, that moment is long.
   private mutating func awaitEnds() {
     // The kernel does both under the lock that this call takes.
-    _ = WatchedProcess(pid: getpid())?.children(&buffer)
+    _ = ownChildren(&buffer)
   }
 
   /// Returns whether any of them is new. An ended process that has not been waited for is listed again and again.
