@@ -52,9 +52,7 @@ enum ArrivalPromises {
     case .neverRan: return evidence.neverJudged("the agent never ran before the return")
     case .running, .suspended:
       return evidence.neverJudged("the agent was alive when its owner came home", lines)
-    case .endedByStory:
-      return givenUp(evidence, absence, home)
-    case .crashed: return givenUp(evidence, absence, home)
+    case .endedByStory, .crashed: return givenUp(evidence, absence, home)
     }
   }
 
