@@ -101,13 +101,16 @@ struct Desk {
 
   // MARK: bluetoothd
 
-  mutating func appear(bonded: Bool = true, connected: Bool = false, withDevice: Bool = true) {
+  /// - Parameter resolved: whether bluetoothd has discovered the device's services; as soon as it is connected if `nil`.
+  mutating func appear(
+    bonded: Bool = true, connected: Bool = false, resolved: Bool? = nil, withDevice: Bool = true
+  ) {
     var objects: ManagedObjects = [WellKnown.firstAdapter: [InterfaceName.adapter: ["Powered": .bool(true)]]]
     if withDevice {
       objects[Self.devicePath] = [
         InterfaceName.device: [
           "Address": .string(Self.address.description), "AddressType": .string("random"), "Paired": .bool(bonded),
-          "Bonded": .bool(bonded), "Connected": .bool(connected), "ServicesResolved": .bool(connected),
+          "Bonded": .bool(bonded), "Connected": .bool(connected), "ServicesResolved": .bool(resolved ?? connected),
           "Trusted": .bool(false), "UUIDs": .strings(bonded ? [Self.service.description] : []),
         ]
       ]

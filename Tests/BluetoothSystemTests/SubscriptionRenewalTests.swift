@@ -38,12 +38,13 @@ struct SubscriptionRenewalTests {
   }
 
   /// latchkeyd comes back on a link of a subscribed central.
-  private func restarted() throws -> Desk {
+  /// - Parameter isComingUp: the link is new: bluetoothd has not discovered the other side's services yet.
+  private func restarted(isComingUp: Bool = false) throws -> Desk {
     var desk = lock()
     try subscribe(&desk)
     desk.pass(.seconds(30))
     desk.restartSystem()
-    desk.appear(connected: true)
+    desk.appear(connected: true, resolved: !isComingUp)
     desk.attach()
     desk.say(
       .resumeManager(
@@ -73,6 +74,54 @@ struct SubscriptionRenewalTests {
   func renewed() throws {
     var desk = try restarted()
     desk.pass(.seconds(9))
+    try subscribe(&desk)
+    desk.pass(.seconds(600))
+    #expect(ends(desk) == 0)
+  }
+
+  private func otherCentralComes(_ desk: inout Desk) {
+    desk.handle(
+      .daemon(
+        .signal(
+          .interfacesAdded(
+            path: ObjectPath(unchecked: "/org/bluez/hci0/dev_C0_DE_00_00_00_0D"),
+            [
+              InterfaceName.device: [
+                "Address": .string("C0:DE:00:00:00:0D"), "AddressType": .string("random"), "Paired": .bool(false),
+                "Bonded": .bool(false), "Connected": .bool(true), "ServicesResolved": .bool(true),
+                "Trusted": .bool(false), "UUIDs": .strings([]),
+              ]
+            ]))))
+  }
+
+  @Test("C6: another central's subscription does not count for one whose link came up at the registration")
+  func otherSubscribes() throws {
+    var desk = try restarted(isComingUp: true)
+    desk.linkUp()
+    otherCentralComes(&desk)
+    try subscribe(&desk)
+    desk.pass(SubscriptionRenewal.patience)
+    #expect(ends(desk) == 1)
+    desk.linkDown()
+    desk.linkUp()
+    desk.pass(.seconds(600))
+    #expect(ends(desk) == 1)
+  }
+
+  @Test("C6: a subscription that only one central can have made is its own", arguments: [true, false])
+  func ownSubscription(_ otherComesLater: Bool) throws {
+    var desk = try restarted(isComingUp: true)
+    desk.linkUp()
+    try subscribe(&desk)
+    if otherComesLater { otherCentralComes(&desk) }
+    desk.pass(.seconds(600))
+    #expect(ends(desk) == 0)
+  }
+
+  @Test("C6: of two centrals whose links were up at the registration, both have heard of it")
+  func bothHeard() throws {
+    var desk = try restarted()
+    otherCentralComes(&desk)
     try subscribe(&desk)
     desk.pass(.seconds(600))
     #expect(ends(desk) == 0)

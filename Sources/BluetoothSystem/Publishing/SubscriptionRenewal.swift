@@ -10,20 +10,33 @@ import TimeTypes
 /// again. It does not if it heard that before its bluetoothd could act on it, for example while the link came up: it
 /// then goes on believing that it is subscribed, and no value reaches it any more. The next link repairs that, because
 /// a central subscribes again on each link. So a link on which nothing was renewed is ended, once.
+///
+/// bluetoothd does not say whose a subscription is. On a link that was still coming up, one that another central may have made
+/// renews nothing.
 struct SubscriptionRenewal: Sendable {
   /// Characteristics of which no subscription was reported since their registration.
   private(set) var awaited: Set<LocalAttributeIdentifier> = []
+  /// Those that were registered while the link came up, so that the central may not have noticed.
+  private var unnoticed: Set<LocalAttributeIdentifier> = []
   private(set) var endsAt: Instant?
 
   /// A discovery and a subscription take a second or two, or ten over a bad link.
   static let patience: Duration = .seconds(15)
 
-  mutating func awaits(_ characteristic: LocalAttributeIdentifier, at now: Instant) {
+  /// - Parameter isComingUp: whether bluetoothd was still discovering the other side's services, as that side does at the same time.
+  mutating func awaits(_ characteristic: LocalAttributeIdentifier, isComingUp: Bool, at now: Instant) {
     awaited.insert(characteristic)
+    if isComingUp { unnoticed.insert(characteristic) } else { unnoticed.remove(characteristic) }
     endsAt = now + Self.patience
   }
 
-  mutating func renewed(_ characteristic: LocalAttributeIdentifier) { awaited.remove(characteristic) }
+  /// - Parameter isOwn: nobody else can have subscribed.
+  mutating func renewed(_ characteristic: LocalAttributeIdentifier, isOwn: Bool) {
+    if isOwn || !unnoticed.contains(characteristic) { awaited.remove(characteristic) }
+  }
+
+  /// Whether only a subscription of the central's own renews it, and not that bluetoothd notifies at all.
+  func needsOwn(_ characteristic: LocalAttributeIdentifier) -> Bool { unnoticed.contains(characteristic) }
 }
 
 extension BluetoothSystem {
@@ -32,30 +45,35 @@ extension BluetoothSystem {
     let characteristics = service.paths.keys.filter { !service.notifying.contains($0) }.sorted()
     for device in linkedCentrals {
       for characteristic in characteristics where countsAsSubscribed(device.peer, characteristic, of: service.manager) {
-        renewals[device.peer, default: SubscriptionRenewal()].awaits(characteristic, at: now)
+        renewals[device.peer, default: SubscriptionRenewal()]
+          .awaits(characteristic, isComingUp: !device.isResolved, at: now)
       }
     }
   }
 
-  /// bluetoothd has reported a subscription. It does not say whose, so it counts for every central.
-  mutating func subscriptionRenewed(_ characteristic: LocalAttributeIdentifier, by peer: PeerIdentifier) {
+  /// bluetoothd has reported a subscription. It does not say whose.
+  /// - Parameter isOwn: nobody else can have made it.
+  mutating func subscriptionRenewed(
+    _ characteristic: LocalAttributeIdentifier, by peer: PeerIdentifier, isOwn: Bool
+  ) {
     guard var renewal = renewals[peer] else { return }
-    renewal.renewed(characteristic)
+    renewal.renewed(characteristic, isOwn: isOwn)
     renewals[peer] = renewal.awaited.isEmpty ? nil : renewal
   }
 
   mutating func reconcileRenewals() {
     for peer in renewals.due(at: now) {
       guard let renewal = renewals.removeValue(forKey: peer) else { continue }
-      endUnrenewedLink(peer, renewal.awaited)
+      endUnrenewedLink(peer, renewal)
     }
   }
 
-  private mutating func endUnrenewedLink(_ peer: PeerIdentifier, _ awaited: Set<LocalAttributeIdentifier>) {
+  private mutating func endUnrenewedLink(_ peer: PeerIdentifier, _ renewal: SubscriptionRenewal) {
     guard let device = bluez.device(peer), device.isUsable, !isWanted(peer), !isPairing(device) else { return }
     let isOwed = publishing.services.values.contains { service in
-      awaited.contains { characteristic in
-        service.paths[characteristic] != nil && !service.notifying.contains(characteristic)
+      renewal.awaited.contains { characteristic in
+        service.paths[characteristic] != nil
+          && (renewal.needsOwn(characteristic) || !service.notifying.contains(characteristic))
           && countsAsSubscribed(peer, characteristic, of: service.manager)
       }
     }

@@ -34,7 +34,7 @@ extension BluetoothSystem {
     // Of several centrals, another one may show no life at all.
     if centrals.count == 1 { visitShowsLife(centrals[0].path) }
     for device in centrals {
-      subscriptionRenewed(characteristic, by: device.peer)
+      subscriptionRenewed(characteristic, by: device.peer, isOwn: centrals.count == 1)
       remember(device, characteristic)
       // A central that was subscribed before this registration has now subscribed again.
       if !wasNotifying { tellUnsubscribed(key, device.peer, characteristic) }
