@@ -81,17 +81,17 @@ import Testing
   @Test("attacks 4, 26: a central that fails too often must wait, longer each time") func backOff() throws {
     var bench = try Bench { $0.offerRepeatCount = 0 }
     bench.happens(.linkUp(Bench.alice))
-    let garbage = [UInt8](repeating: 1, count: LockService.commandByteCount)
-    for _ in 0..<3 { bench.happens(.commandWritten(Bench.alice, garbage)) }
+    func garbage(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number), count: LockService.commandByteCount) }
+    for number in 0..<3 { bench.happens(.commandWritten(Bench.alice, garbage(number))) }
     let offer = bench.offers[1]
-    bench.happens(.commandWritten(Bench.alice, garbage))
+    bench.happens(.commandWritten(Bench.alice, garbage(3)))
     #expect(bench.refusals.last == .waiting)
     #expect(bench.firmware.nextDeadline?.milliseconds == bench.milliseconds + 1000)
     bench.pass(1.1)
     #expect(bench.offers[1] != offer)
     var waits: [Int64] = []
-    for _ in 0..<12 {
-      bench.happens(.commandWritten(Bench.alice, garbage))
+    for number in 0..<12 {
+      bench.happens(.commandWritten(Bench.alice, garbage(number)))
       let deadline = try #require(bench.firmware.nextDeadline)
       waits.append((deadline.milliseconds - bench.milliseconds) / 1000)
       bench.milliseconds = deadline.milliseconds
@@ -99,7 +99,7 @@ import Testing
     }
     #expect(waits == [2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300, 300])
     // Reconnecting does not shorten the wait, and the right key still opens when it is over.
-    bench.happens(.commandWritten(Bench.alice, garbage))
+    bench.happens(.commandWritten(Bench.alice, garbage(0)))
     bench.offers = [:]
     bench.happens(.linkUp(Bench.alice))
     #expect(bench.offers.isEmpty)

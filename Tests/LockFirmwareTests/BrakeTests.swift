@@ -39,6 +39,29 @@ import Testing
     #expect(bench.responses.last == true)
   }
 
+  @Test("A13: a refused command that is written again, as Command after Quick Command, is one wrong command, not two")
+  func writtenAgain() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.stranger))
+    func wrong(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: LockService.commandByteCount) }
+    for number in 1..<UInt8(LockLimit.freeFailures) {
+      for _ in 0..<3 { bench.happens(.commandWritten(Bench.stranger, wrong(number))) }
+    }
+    #expect(!bench.responses.contains(true) && !bench.refusals.contains(.waiting))
+    bench.happens(.commandWritten(Bench.stranger, wrong(100)))
+    bench.happens(.commandWritten(Bench.stranger, wrong(100)))
+    #expect(bench.refusals.last == .waiting, "the limit is what it was")
+    // What is written in turn was not written again.
+    bench.pass(700)
+    bench.happens(.offerRead(Bench.stranger))
+    let count = bench.notes.count
+    for number in [1, 2, 1, 2] as [UInt8] { bench.happens(.commandWritten(Bench.stranger, wrong(number))) }
+    let later = bench.notes.dropFirst(count).compactMap {
+      if case .commandRefused(_, let reason) = $0 { reason } else { nil }
+    }
+    #expect(later.last == .waiting)
+  }
+
   @Test("A13: a command that answers an older offer does not use up the offer that is out") func staleCommand() throws {
     var bench = try Bench()
     bench.happens(.linkUp(Bench.alice))
@@ -113,7 +136,10 @@ import Testing
     bench.configuration.enrolledPhones.removeAll { $0 == alice }
     bench.restart()
     bench.happens(.linkUp(Bench.alice))
-    for _ in 0..<5 { bench.happens(.commandWritten(Bench.alice, garbage)) }
+    for number in 1...5 as ClosedRange<UInt8> {
+      let wrong = [UInt8](repeating: number, count: LockService.commandByteCount)
+      bench.happens(.commandWritten(Bench.alice, wrong))
+    }
     #expect(bench.refusals.last == .waiting)
   }
 

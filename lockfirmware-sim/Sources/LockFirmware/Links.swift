@@ -53,6 +53,8 @@ struct Link<Cryptography: NoiseCryptography> {
   var resending = OfferResending()
   /// The latest command that was accepted.
   var received: ReceivedCommand?
+  /// The beginning of the hash of the latest one that counts as wrong, or 0. Written again, it does not count once more.
+  var refusedCommand: UInt32 = 0
 
   /// Whether an offer has a phone look at its signal: one that is known, listens, and waits for nothing.
   var isLooking: Bool { isSubscribed && phone != nil && answering == nil }
@@ -126,6 +128,8 @@ extension LockFirmware {
     links[index].resending.end()
     if let received = links[index].received, received.digest == digest { return receivedAgain(received, central) }
     guard let current = links[index].offered else { return refuse(central, .noOffer) }
+    let mark = digest.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+    if mark != 0, links[index].refusedCommand == mark { return refuse(central, .authenticationFailed) }
     guard now - links[index].offeredAt <= configuration.offerLifetimeMilliseconds else {
       refuse(central, .offerExpired)
       return offer(index)
@@ -149,6 +153,7 @@ extension LockFirmware {
     // write, or one of another program, does not use it up. A central that must wait gets a new offer when the wait
     // is over.
     failures.fail(central, at: now)
+    links[index].refusedCommand = mark
     let isOfEarlierRun = refusal == .authenticationFailed && (links[index].earlierRunUntil ?? now) > now
     links[index].earlierRunUntil = nil
     refuse(central, isOfEarlierRun ? .earlierRun : RefusalReason(refusal))
