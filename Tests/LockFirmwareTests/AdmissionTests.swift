@@ -72,6 +72,34 @@ import Testing
     #expect(!isKnown(party) && !isProven(party))
   }
 
+  @Test(
+    "attack 16: a guest's link is a stranger's as soon as the lock has the list that revokes the grant, and not with the next command"
+  )
+  func revokedGrant() throws {
+    var party = try GuestParty()
+    #expect(try party.tell(.setClock(GuestParty.monday)) == .done)
+    func isProven(_ party: GuestParty) -> Bool { party.bench.firmware.provenCentrals.contains(party.guest) }
+    func isKnown(_ party: GuestParty) -> Bool { party.bench.firmware.knownCentrals.contains(party.guest) }
+    var grant = try party.grant()
+    #expect(try party.announce(with: grant.encoded) == .unknownOperation)
+    #expect(isKnown(party) && isProven(party))
+    #expect(try party.tell(.deliver(party.list(1, [.grant(grant.identifier)]).encoded)) == .done)
+    #expect(!isKnown(party) && !isProven(party))
+    // One who waits for their time, too.
+    party.bench.happens(.linkUp(party.guest))
+    grant.identifier = [UInt8](repeating: 8, count: 16)
+    grant.schedule.from = GuestParty.monday + 86_400
+    grant = try party.owner.sign(grant)
+    #expect(try party.announce(with: grant.encoded) == .outsideSchedule)
+    #expect(isKnown(party) && isProven(party))
+    let list = try party.list(2, [.grant([UInt8](repeating: 9, count: 16))])
+    #expect(try party.tell(.deliver(list.encoded)) == .done)
+    #expect(isKnown(party) && isProven(party), "another grant's list")
+    #expect(try party.tell(.deliver(party.list(3, [.grant(grant.identifier)]).encoded)) == .done)
+    #expect(!isKnown(party) && !isProven(party))
+    #expect(party.bench.firmware.knownCentrals == [Bench.alice], "the owner's stays")
+  }
+
   @Test("attack 25: of a guest's phone that is turned away one link is kept, and a revoked phone's is not")
   func oneLink() throws {
     var budget = FailureBudget()

@@ -28,6 +28,13 @@ package struct Grant: Equatable, Sendable {
   /// Over everything before it, 64 bytes.
   package var signature: [UInt8]
 
+  /// The beginning of the identifier, which is random: enough to tell a few grants apart where there is little memory.
+  package var mark: UInt64 { Self.mark(of: identifier[...]) }
+
+  static func mark(of identifier: ArraySlice<UInt8>) -> UInt64 {
+    identifier.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
   package static let identifierByteCount = 16
   package static let signatureByteCount = 64
   package static let version: UInt8 = 1

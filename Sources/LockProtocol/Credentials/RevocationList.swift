@@ -114,6 +114,14 @@ package struct RevocationList: Equatable, Sendable {
 
   package func revokes(grant identifier: [UInt8]) -> Bool { contains(1, identifier[...]) }
 
+  /// The same for a grant of which no more than its mark is known (`Grant.mark`).
+  package func revokes(grantMarked mark: UInt64) -> Bool {
+    for place in stride(from: 0, to: packed.count, by: Self.packedEntryByteCount) where packed[place] == 1 {
+      if Grant.mark(of: packed[(place + 1)...]) == mark { return true }
+    }
+    return false
+  }
+
   package func revokes(phone key: [UInt8]) -> Bool { contains(2, key.prefix(Self.entryByteCount)) }
 
   private func contains(_ kind: UInt8, _ value: ArraySlice<UInt8>) -> Bool {

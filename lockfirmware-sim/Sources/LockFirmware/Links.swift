@@ -36,8 +36,8 @@ struct Link<Cryptography: NoiseCryptography> {
   var grant: Grant?
   /// The phone that proved its key on this link.
   var phone: [UInt8]?
-  /// A guest's phone has proven its key on this link, and may come at another time or for something else.
-  var isExpected = false
+  /// A guest's phone has proven its key on this link, and may come at another time or for something else: the mark of its grant, or 0.
+  var expectedGrant: UInt64 = 0
   /// After a restart: the phone that may be behind this link, unproven.
   var presumedPhone: [UInt8]?
   /// After a restart: until when the first command may still belong to an offer of the previous run.
@@ -211,7 +211,7 @@ extension LockFirmware {
     }
     // Who is known to owners is no stranger to the radio.
     if refusal != .revoked { failures.turnAway(central, phone: grant.phone) }
-    links[index].isExpected = refusal != .revoked && refusal != .expired
+    links[index].expectedGrant = refusal != .revoked && refusal != .expired ? grant.mark : 0
     let key = OperationMemory.Key(phone: grant.phone, operation: command.operation)
     links[index].offered = nil
     links[index].previouslyOffered = nil

@@ -16,7 +16,7 @@ extension LockFirmware {
   /// later. So a guest who is too early is found without a search when the time has come.
   package var provenCentrals: [CentralIdentifier] {
     links.filter { link in
-      link.phone != nil || (link.isExpected && failures.turnedAway.contains { $0.central == link.central })
+      link.phone != nil || (link.expectedGrant != 0 && failures.turnedAway.contains { $0.central == link.central })
     }.map { $0.central }
   }
 

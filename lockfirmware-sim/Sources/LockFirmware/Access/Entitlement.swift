@@ -136,8 +136,15 @@ extension LockFirmware {
     reply(asked, .done)
     // Who was revoked is nobody any more, and waits like a stranger.
     let revoked = (failures.trusted + failures.turnedAway).map { $0.phone }.filter { isRevoked(phone: $0) }
-    if failures.distrust(phones: revoked) { effects.append(.storeTrusted(failures.trusted)) }
+    var isDistrusted = failures.distrust(phones: revoked)
     for index in links.indices {
+      // A list may name a guest's grant, and not the phone.
+      let mark = links[index].expectedGrant
+      let isExpectedNoMore = mark != 0 && access.lists.contains { $0.revokes(grantMarked: mark) }
+      if isExpectedNoMore || links[index].grant.map({ isRevoked($0.phone, $0) }) == true {
+        links[index].expectedGrant = 0
+        if failures.distrust(links[index].central) { isDistrusted = true }
+      }
       links[index].conversations = links[index].conversations.filter { !isRevoked($0.phone, $0.grant) }
       guard let phone = links[index].phone, isRevoked(phone, links[index].grant) else { continue }
       links[index].phone = nil
@@ -145,6 +152,7 @@ extension LockFirmware {
       // The door that it has opened is locked as if it had left.
       depart(phone, isNoticed: false)
     }
+    if isDistrusted { effects.append(.storeTrusted(failures.trusted)) }
   }
 
   private func isRevoked(_ phone: [UInt8], _ grant: Grant?) -> Bool {
