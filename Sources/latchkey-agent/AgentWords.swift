@@ -17,7 +17,8 @@ extension AgentApp {
     case .noAnswer: "The lock did not answer; look whether the door is open, and try again."
     case .unreadable: NoAnswer.unreadableAnswer.reason
     case .failed:
-      latestAnswer?.result.refusal ?? "The lock says that its bolt did not move; try again, or use the key."
+      latestAnswer.map { $0.result.refusal ?? "\($0.failure) Try again, or use the key." }
+        ?? "The lock could not turn its bolt; try again, or use the key."
     case .notStored: "The agent's state can't be stored, and nothing is unlocked without that; is the disk full?"
     }
   }

@@ -11,7 +11,7 @@ extension QuestionDesk {
     switch answer.result {
     case .done, .notNeeded: break
     case let result:
-      throw NoAnswer(result.refusal ?? "The lock says that its bolt did not move; look at the door, and try again.")
+      throw NoAnswer(result.refusal ?? "\(answer.failure) Look at the door, and try again.")
     }
     guard answer.lockState != .notFullyLocked else {
       throw NoAnswer("The bolt stopped on its way; look at the door, and try again.")
@@ -118,6 +118,17 @@ extension LockState {
     case .notFullyLocked: "between"
     }
   }
+extension LockAnswer {
+  /// What a person is told about a turn that failed, of which the lock says where the bolt is now.
+  var failure: String {
+    switch lockState {
+    case .notFullyLocked: "The lock says that its bolt stopped on its way: the door is neither locked nor unlocked."
+    case .locked: "The lock says that it could not turn its bolt: the door is locked."
+    case .unlocked: "The lock says that it could not turn its bolt: the door is unlocked."
+    }
+  }
+}
+
 }
 
 extension DoorState {
