@@ -107,10 +107,14 @@ package struct DoorAnswer: Codable, Equatable, Sendable {
   package var records: UInt64
   /// What is wrong with the log.
   package var troubles: [String]
+  /// When each of these was found, in seconds since 1970-01-01 UTC.
+  package var troubleTimes: [Double]?
+  /// The lock's operating mode: `normal`, `privacy`, `passage` or `noRemoteLockUnlock`. Missing if the lock does not tell it.
+  package var mode: String?
 
   package init(
     door: String, bolt: String, position: String, battery: Int?, lastMovement: RecordAnswer?, records: UInt64,
-    troubles: [String]
+    troubles: [String], troubleTimes: [Double]? = nil, mode: String? = nil
   ) {
     self.door = door
     self.bolt = bolt
@@ -119,6 +123,8 @@ package struct DoorAnswer: Codable, Equatable, Sendable {
     self.lastMovement = lastMovement
     self.records = records
     self.troubles = troubles
+    self.troubleTimes = troubleTimes
+    self.mode = mode
   }
 }
 
@@ -168,7 +174,10 @@ package struct LogAnswer: Codable, Equatable, Sendable {
   package var troubles: [String]
 
   package init(
-    door: String, first: UInt64, last: UInt64, records: [RecordAnswer], end: SeenHead, troubles: [String]
+    door: String, first: UInt64, last: UInt64, records: [RecordAnswer], end: SeenHead, troubles: [String],
+    troubleTimes: [Double]? = nil
+  /// When each of these was found, in seconds since 1970-01-01 UTC.
+  package var troubleTimes: [Double]?
   ) {
     self.door = door
     self.first = first
@@ -178,3 +187,4 @@ package struct LogAnswer: Codable, Equatable, Sendable {
     self.troubles = troubles
   }
 }
+    self.troubleTimes = troubleTimes

@@ -71,7 +71,14 @@ struct DoorCommand: ParsableCommand {
       "last: \(answer.lastMovement.map { "\(RecordText.moment($0.unixSeconds)), \(RecordText.words($0))" } ?? "nothing")"
     )
     lines.append("log: \(answer.records == 1 ? "1 record" : "\(answer.records) records")")
-    lines += answer.troubles.map { "trouble: \($0)" }
+    switch answer.mode {
+    case nil, "normal": break
+    case "privacy": lines.append("mode: privacy; no phone unlocks it until somebody inside does")
+    case "passage": lines.append("mode: passage; it does not lock by itself")
+    case "noRemoteLockUnlock": lines.append("mode: no phone locks or unlocks it")
+    case let other?: lines.append("mode: \(other)")
+    }
+    lines += TroubleLines(answer.troubles, answer.troubleTimes).lines().map { "trouble: \($0)" }
     try options.show(answer, lines)
   }
 }

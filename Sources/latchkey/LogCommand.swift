@@ -37,9 +37,7 @@ struct LogCommand: ParsableCommand {
       reached = answer.end.index
       Console.complain("latchkey: reading what is new: record \(reached) of \(answer.last)")
       answer = try options.ask(.log, question, LogAnswer.self)
-      let troubles = whole.troubles
       whole = answer
-      whole.troubles = troubles.filter { !answer.troubles.contains($0) } + answer.troubles
     }
     while true {
       if !options.json, !answer.records.isEmpty {
@@ -48,14 +46,15 @@ struct LogCommand: ParsableCommand {
       guard all, answer.end.index < answer.last, !answer.records.isEmpty else { break }
       answer = try options.ask(.log, LogQuestion(door: options.door, after: answer.end), LogAnswer.self)
       whole.records += answer.records
-      (whole.last, whole.end, whole.troubles) = (answer.last, answer.end, answer.troubles)
+      (whole.last, whole.end) = (answer.last, answer.end)
+      (whole.troubles, whole.troubleTimes) = (answer.troubles, answer.troubleTimes)
     }
     if options.json {
       Console.say(try Agent.json(whole))
     } else if whole.records.isEmpty {
       Console.say("There are no records.")
     }
-    for trouble in whole.troubles { Console.complain("latchkey: \(trouble)") }
+    for trouble in TroubleLines(whole.troubles, whole.troubleTimes).lines() { Console.complain("latchkey: \(trouble)") }
     if !whole.troubles.isEmpty, !accept { throw ExitCode(1) }
   }
 }

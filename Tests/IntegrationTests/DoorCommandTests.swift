@@ -1,5 +1,6 @@
 import AgentQuestions
 import Foundation
+import MachinePresentation
 import ProcessTesting
 import Testing
 
@@ -187,6 +188,13 @@ struct DoorCommandTests {
     #expect(found.status == 1, "\(found)")
     #expect(
       found.errors.contains("it ends with record 4, and this phone has seen record 8: its end was cut off"), "\(found)")
+    // By the same clock as the records: twelve hours apart in two zones.
+    let answer = try read(LogAnswer.self, try await home.latchkey("alice", "log", "--json"))
+    let moment = try #require(answer.troubleTimes?.first)
+    let zone = try #require(TimeZone(identifier: "Etc/GMT-12"))
+    let east = try await home.bash("alice", "TZ=Etc/GMT-12 $latchkey log")
+    let text = LocalClock(timeZone: zone).second(moment, now: Date().timeIntervalSince1970)
+    #expect(east.errors.contains("(found \(text))"), "\(east)")
     let accepted = try await home.latchkey("alice", "log", "--accept")
     #expect(accepted.status == 0 && accepted.errors.contains("was cut off"), "\(accepted)")
     let after = try await home.latchkey("alice", "log")
@@ -214,6 +222,30 @@ struct DoorCommandTests {
       for _ in 0..<8 { remainder = remainder & 1 == 1 ? remainder >> 1 ^ 0xEDB8_8320 : remainder >> 1 }
     }
     return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: ~remainder >> $0) }
+  }
+
+  @Test("L8: a person who looks at a door is told its mode, and where a bolt is that could not be turned")
+  func modeAndFault() async throws {
+    let home = try await Household(phones: ["alice"])
+    try await home.bringHome("alice")
+    try home.hardware.perform(.mode(.privacy))
+    try await home.hear("mode.changed", on: Household.door)
+    let quiet = try await home.latchkey("alice", "door")
+    #expect(quiet.status == 0 && quiet.output.contains("\nmode: privacy; no phone unlocks it"), "\(quiet)")
+    try home.hardware.perform(.mode(.passage))
+    try await home.hear("mode.changed", on: Household.door)
+    let open = try read(DoorAnswer.self, try await home.latchkey("alice", "door", "--json"))
+    #expect(open.mode == "passage")
+    try home.hardware.perform(.mode(.normal))
+    try await home.hear("mode.changed", on: Household.door)
+    let normal = try await home.latchkey("alice", "door")
+    #expect(normal.status == 0 && !normal.output.contains("mode:"), "\(normal)")
+
+    try home.hardware.perform(.motor(.jam))
+    let stuck = try await home.latchkey("alice", "unlock")
+    #expect(stuck.status == 1 && stuck.errors.contains("its bolt stopped on its way"), "\(stuck)")
+    let half = try await home.latchkey("alice", "door")
+    #expect(half.output.contains("neither locked nor unlocked"), "\(half)")
   }
 
   @Test("L8: out of range, every command says so, and nothing is kept for later")

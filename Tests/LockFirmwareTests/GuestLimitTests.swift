@@ -158,7 +158,9 @@ import Testing
     ] {
       #expect(try party.bench.ask(request.encoded, in: &conversation, over: party.guest)?.status == .notEntitled)
     }
-    #expect(try party.bench.ask(LockRequest.state.encoded, in: &conversation, over: party.guest)?.status == .done)
+    for request in [LockRequest.state, .mode] {
+      #expect(try party.bench.ask(request.encoded, in: &conversation, over: party.guest)?.status == .done)
+    }
     // Revoked, it is over, although the owner is still behind that link.
     let list = try party.list(1, [.grant(party.grant().identifier)]).encoded
     #expect(try party.tell(.deliver(list)) == .done)

@@ -152,4 +152,17 @@ import Testing
     bench.happens(.recordFailed(index))
     #expect(bench.configuration.enrolledPhones.count == 2)
   }
+
+  @Test(
+    "L8: a phone is told the lock's mode", arguments: [OperatingMode.normal, .privacy, .noRemoteLockUnlock, .passage])
+  func told(mode: OperatingMode) throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    bench.happens(.modeSet(mode))
+    var conversation = try bench.conversation()
+    let reply = try #require(try bench.ask(LockRequest.mode.encoded, in: &conversation))
+    // As docs/lock-protocol.md has it.
+    #expect(LockRequest.mode.encoded == [1, 10] && reply.encoded == [1, 10, 0, mode.rawValue])
+    #expect(throws: LockMessageError.self) { try LockRequest(decoding: [1, 10, 0]) }
+  }
 }

@@ -19,6 +19,8 @@ package enum LockRequest: Equatable, Sendable {
   case owners(from: UInt8)
   /// How many more grants the lock can count the uses of. Owners only.
   case room
+  /// The lock's operating mode.
+  case mode
 
   /// The encoding's version. A lock answers a version that it does not know with `.malformed`.
   package static let version: UInt8 = 1
@@ -33,6 +35,7 @@ package enum LockRequest: Equatable, Sendable {
     case owners = 7
     case bringIntroduction = 8
     case room = 9
+    case mode = 10
   }
 
   package var kind: Kind {
@@ -46,6 +49,7 @@ package enum LockRequest: Equatable, Sendable {
     case .owners: .owners
     case .bringIntroduction: .bringIntroduction
     case .room: .room
+    case .mode: .mode
     }
   }
 
@@ -53,7 +57,7 @@ package enum LockRequest: Equatable, Sendable {
   package var isChange: Bool {
     switch self {
     case .setClock, .introduce, .deliver, .bringIntroduction: true
-    case .state, .log, .names, .owners, .room: false
+    case .state, .log, .names, .owners, .room, .mode: false
     }
   }
 
@@ -62,7 +66,7 @@ package enum LockRequest: Equatable, Sendable {
     writer.write(Self.version)
     writer.write(kind.rawValue)
     switch self {
-    case .state, .room: break
+    case .state, .room, .mode: break
     case .log(let from, let count):
       writer.write(from)
       writer.write(count)
@@ -90,6 +94,9 @@ package enum LockRequest: Equatable, Sendable {
     case .room:
       _ = try ByteReader(body, count: 0)
       self = .room
+    case .mode:
+      _ = try ByteReader(body, count: 0)
+      self = .mode
     case .log:
       var reader = try ByteReader(body, count: 9)
       self = .log(from: reader.readUInt64(), count: reader.readByte())

@@ -28,11 +28,19 @@ extension QuestionDesk {
     }
     app.log.compare(report.head)
     if report.lastMovement != nil { try await learnNames() }
+    let mode = try await mode()
     let last = report.lastMovement.flatMap { try? LockRecord(decoding: $0) }
     return DoorAnswer(
       door: door, bolt: report.lockState.word, position: report.doorState.word, battery: report.battery.map(Int.init),
       lastMovement: last.map { RecordAnswer($0, own: app.publicKey, names) }, records: report.head.index,
-      troubles: app.log.troubles)
+      troubles: app.log.troubles, troubleTimes: app.log.troubleTimes, mode: mode)
+  }
+
+  /// The lock's operating mode, in the present conversation; `nil` if the lock, of an earlier version, does not tell it.
+  private func mode() async throws -> String? {
+    let reply = try await exchange(.mode)
+    guard reply.status == .done, reply.body.count == 1 else { return nil }
+    return OperatingMode(rawValue: reply.body[0]).map { "\($0)" } ?? "unknown"
   }
 }
 

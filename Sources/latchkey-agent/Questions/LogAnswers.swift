@@ -65,6 +65,7 @@ extension QuestionDesk {
     return LogAnswer(
       door: door, first: page.first, last: page.head.index,
       records: records.map { RecordAnswer(decoding: $0, own: app.publicKey, names) },
-      end: SeenHead(index: end.index, hash: Hex.text(end.hash)), troubles: app.log.troubles)
+      end: SeenHead(index: end.index, hash: Hex.text(end.hash)), troubles: app.log.troubles,
+      troubleTimes: app.log.troubleTimes)
   }
 }

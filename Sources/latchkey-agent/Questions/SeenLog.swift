@@ -36,12 +36,9 @@ struct SeenLogState: Equatable {
   var seen: LogHead? { store.state.log.head }
 
   /// What is wrong, for a person.
-  var troubles: [String] {
-    store.state.log.troubles.map { trouble in
-      let date = Date(timeIntervalSince1970: trouble.unixSeconds).formatted(.iso8601)
-      return "\(trouble.text) (found \(date))"
-    }
-  }
+  var troubles: [String] { store.state.log.troubles.map(\.text) }
+  /// When each was found.
+  var troubleTimes: [Double] { store.state.log.troubles.map(\.unixSeconds) }
 
   /// Every answer says how long the log is.
   func compare(index: UInt64) {

@@ -67,6 +67,7 @@ extension LockFirmware {
     case .names(let from): replyNames(from: from, asked)
     case .owners(let from): replyOwners(from: from, asked)
     case .room: replyRoom(asked)
+    case .mode: reply(asked, .done, [mode.rawValue])
     case .setClock(let unixSeconds): setClock(unixSeconds, asked)
     case .introduce(let signingKey, let name): introduce(signingKey, name, asked)
     case .deliver(let list): deliver(list, asked)
@@ -106,7 +107,7 @@ extension LockFirmware {
           lastMovement: latestMovement?.encoded
         ).encoded
     case .log: body = page.encoded
-    case .names, .setClock, .introduce, .deliver, .owners, .bringIntroduction, .room: return
+    case .names, .setClock, .introduce, .deliver, .owners, .bringIntroduction, .room, .mode: return
     }
     reply(LockReply(kind, .done, body), to: question.central, question.tag)
   }
