@@ -145,10 +145,12 @@ package struct RecordAnswer: Codable, Equatable, Sendable {
   package var by: String?
   /// The phone's public key in hexadecimal.
   package var key: String?
+  /// To what the clock was set, in seconds since 1970-01-01 UTC; nothing in other records.
+  package var clock: Int64?
 
   package init(
     index: UInt64, unixSeconds: Int64, kind: String, bolt: String, cause: String, result: String, by: String?,
-    key: String?
+    key: String?, clock: Int64? = nil
   ) {
     self.index = index
     self.unixSeconds = unixSeconds
@@ -158,6 +160,7 @@ package struct RecordAnswer: Codable, Equatable, Sendable {
     self.result = result
     self.by = by
     self.key = key
+    self.clock = clock
   }
 }
 
@@ -172,12 +175,12 @@ package struct LogAnswer: Codable, Equatable, Sendable {
   package var end: SeenHead
   /// What is wrong with the log: records that this phone saw are missing or were changed.
   package var troubles: [String]
+  /// When each of these was found, in seconds since 1970-01-01 UTC.
+  package var troubleTimes: [Double]?
 
   package init(
     door: String, first: UInt64, last: UInt64, records: [RecordAnswer], end: SeenHead, troubles: [String],
     troubleTimes: [Double]? = nil
-  /// When each of these was found, in seconds since 1970-01-01 UTC.
-  package var troubleTimes: [Double]?
   ) {
     self.door = door
     self.first = first
@@ -185,6 +188,6 @@ package struct LogAnswer: Codable, Equatable, Sendable {
     self.records = records
     self.end = end
     self.troubles = troubles
+    self.troubleTimes = troubleTimes
   }
 }
-    self.troubleTimes = troubleTimes

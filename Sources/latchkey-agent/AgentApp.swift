@@ -55,7 +55,7 @@ final class AgentApp: @unchecked Sendable {
   private var linkEnd: (any Alarm)?
   private(set) var latestConversation: Conversation<SwiftCryptography>?
   @MainActor private(set) lazy var desk = QuestionDesk(self, time: time, logger: logger)
-  @MainActor private(set) lazy var log = SeenLog(store, logger: logger) { [time] in time.unixSeconds }
+  @MainActor private(set) lazy var log = SeenLog(store, logger: logger, door: name) { [time] in time.unixSeconds }
 
   init(
     _ configuration: HomeConfiguration, name: String, keys: PhoneKeys, grant: Grant?, folder: String,
@@ -358,7 +358,7 @@ final class AgentApp: @unchecked Sendable {
       logger.info("the command is written again, because there is no sign that the lock has it")
       radio?.write(message, isConfirmed: isConfirmed)
     case .ask(let doubt): ask(doubt)
-    case .stopAsking: UserAlert.clear()
+    case .stopAsking: MainActor.assumeIsolated { AgentAlert(door: name, reason: .doubt).takeBack() }
     case .answerWord(let outcome): answerWord(outcome)
     case .answerErrand(let outcome): MainActor.assumeIsolated { desk.errandEnded(outcome) }
     case .answerRoom(let outcome): MainActor.assumeIsolated { desk.roomEnded(outcome) }

@@ -23,6 +23,10 @@ extension AgentApp {
     }
   }
 
+  private func alert(_ text: String) {
+    MainActor.assumeIsolated { AgentAlert(door: name, reason: .doubt).show(text) }
+  }
+
   /// Asks the owner of a phone at the door.
   func show(_ doubt: Doubt) {
     let reason: String
@@ -30,13 +34,13 @@ extension AgentApp {
     case .refused:
       // A command would be refused as well.
       let refusal = latestAnswer?.result.refusal ?? "The lock refuses that."
-      return UserAlert.show("You seem to be at your locked door, and it does not open for you. \(refusal)")
+      return alert("You seem to be at your locked door, and it does not open for you. \(refusal)")
     case .jammed: reason = "its bolt does not move; push or pull the door a little"
     case .noApproach: reason = "nothing shows that you came to it"
     case .noSignal: reason = "the link's signal can't be read"
     case .somebodyInside: reason = "somebody inside has locked it"
     case .lockedAtHome: reason = "somebody was at home when it was locked, or you have not left through it"
     }
-    UserAlert.show("You seem to be at your locked door, but \(reason). To open it: latchkey unlock")
+    alert("You seem to be at your locked door, but \(reason). To open it: latchkey unlock")
   }
 }

@@ -133,7 +133,7 @@ enum RecordText {
     case "ownerIntroduced": return "\(who) may invite guests, and revoke"
     case "listAccepted": return "a new revocation list, brought by \(who)"
     case "phoneEnrolled": return "\(who) was enrolled with the lock's code"
-    case "clockSet": return "the clock was set by \(who)"
+    case "clockSet": return "the clock was set\(record.clock.map { " to \(moment($0))" } ?? "") by \(who)"
     case let other: return "\(other), by \(who)"
     }
   }

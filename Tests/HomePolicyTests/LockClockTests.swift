@@ -8,7 +8,7 @@ import Testing
 
   @Test("L5, attack 19: a phone sets a lock's clock that has none, or is behind, and leaves one alone that is right")
   func mended() {
-    for lock in [nil, 0, Self.now - 61, .min] as [Int64?] {
+    for lock in [nil, Self.now - 61, Self.now - 3600] as [Int64?] {
       #expect(LockClock(lock: lock, phone: Self.now) == .behind)
     }
     for difference: Int64 in [-60, -1, 0, 60] {
@@ -25,10 +25,24 @@ import Testing
   }
 
   @Test(
+    "L5, attack 19: a phone whose clock is far ahead of the lock's does not set it forward, because what is not over would end"
+  )
+  func farBehind() {
+    for seconds in [3601, 3 * 86_400] as [Int64] {
+      #expect(LockClock(lock: Self.now - seconds, phone: Self.now) == .farBehind(seconds))
+    }
+    #expect(LockClock(lock: .min, phone: Self.now) == .farBehind(.max))
+    #expect(LockClock(lock: .max, phone: -5) == .ahead(.max))
+    let advice = LockClock.farBehind(3 * 86_400).advice
+    #expect(advice?.contains("is 3 days behind this phone's") == true && advice?.contains("sets it forward") == true)
+    #expect(LockClock.behind.advice == nil && LockClock.right.advice == nil)
+  }
+
+  @Test(
     "L8: a person is told by how much a lock is ahead, and what to do",
     arguments: [(61, "1 min"), (7200, "2 h"), (200_000, "2 days")])
   func advice(seconds: Int64, length: String) {
-    let text = LockClock.advice(seconds)
+    let text = LockClock.ahead(seconds).advice ?? ""
     #expect(text.contains("is \(length) ahead") && text.contains("latchkey guests clock"))
     // With the door's name, an alert has room for it.
     #expect(text.utf8.count < 512 - 40)

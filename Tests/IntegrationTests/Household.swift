@@ -19,6 +19,8 @@ final class Household: @unchecked Sendable {
   private var buses: [BusDaemon] = []
   private var simulator: TestProcess?
   private var daemons: [String: TestProcess] = [:]
+  /// How many seconds a machine's date is ahead.
+  private var movedClocks: [String: Int] = [:]
   /// What all programs record, as it is written.
   private(set) var journal: TestProcess?
 
@@ -120,7 +122,7 @@ final class Household: @unchecked Sendable {
       [
         "--state", "\(folder)/\(machine)/state", "--apps", "\(folder)/\(machine)/apps", "--credentials",
         "\(folder)/\(machine)/credentials",
-      ], environment: environment(on: machine), mergesErrors: true)
+      ], environment: daemonEnvironment(on: machine), mergesErrors: true)
     daemons[machine] = daemon
     // It serves as soon as it has read its store.
     while try await latchkey(machine, "status").status != 0 {
@@ -133,6 +135,33 @@ final class Household: @unchecked Sendable {
     environment.merging([
       WorldProcesses.machineVariable: machine, "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder)/bus-\(machine)",
     ]) { $1 }
+  }
+
+  /// Of latchkeyd and its apps, whose date may be wrong. What waits until a date, as a command does, would wait too long or not at all.
+  private func daemonEnvironment(on machine: String) -> [String: String] {
+    guard let seconds = movedClocks[machine] else { return environment(on: machine) }
+    return environment(on: machine).merging([
+      "LD_PRELOAD": "\(folder)/moved-clock.so", "MOVED_CLOCK_SECONDS": String(seconds),
+    ]) { $1 }
+  }
+
+  /// Starts a machine anew, with a date that is so many seconds ahead of the others', and brings its owner home.
+  func restart(_ machine: String, clockAhead seconds: Int = 0) async throws {
+    let library = "\(folder)/moved-clock.so"
+    if seconds != 0, !FileManager.default.fileExists(atPath: library) {
+      let compiler = try await TestProcess(
+        "/usr/bin/env",
+        ["clang", "-shared", "-fPIC", "-o", library, "\(TestPlaces.package)/Tests/Support/moved-clock/clock.c"],
+        environment: environment, mergesErrors: true)
+      let outcome = try await compiler.finish()
+      guard outcome.status == 0 else { throw TestProcess.Failure("\(outcome)") }
+    }
+    try await stop(machine)
+    movedClocks[machine] = seconds == 0 ? nil : seconds
+    try await startDaemon(machine)
+    // What was heard of the agent before is of no use.
+    try await hear(Recorded.Daemon.started.rawValue, on: machine)
+    try await bringHome(machine)
   }
 
   /// Runs `latchkey` on a machine, until it ends.
@@ -251,6 +280,11 @@ final class Household: @unchecked Sendable {
     _ = try await daemons[machine]?.finish()
     daemons[machine] = nil
     // Apps outlive it: its next run takes them over.
+    try killApp(machine)
+  }
+
+  /// Kills a machine's app.
+  func killApp(_ machine: String) throws {
     var reader = try JournalReader(path: "\(folder)/journal.jsonl")
     let launches = try reader.read().filter { $0.is(Recorded.Daemon.appLaunched) && $0.machine == machine }
     if let process = launches.last?[.pid].flatMap({ Int32($0) }) { kill(process, SIGKILL) }

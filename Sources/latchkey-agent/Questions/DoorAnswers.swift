@@ -74,7 +74,8 @@ extension RecordAnswer {
     self.init(
       index: record.index, unixSeconds: record.unixSeconds, kind: "\(record.kind)", bolt: "\(record.target)",
       cause: Self.cause(record), result: "\(record.result)", by: isOfPhone ? name : nil,
-      key: isOfPhone ? key : nil)
+      key: isOfPhone ? key : nil,
+      clock: record.change == .clockSet ? Int64(bitPattern: record.operation) : nil)
   }
 }
 
@@ -117,15 +118,6 @@ extension LockResult {
   }
 }
 
-extension LockState {
-  /// As the command shows it.
-  var word: String {
-    switch self {
-    case .locked: "locked"
-    case .unlocked: "unlocked"
-    case .notFullyLocked: "between"
-    }
-  }
 extension LockAnswer {
   /// What a person is told about a turn that failed, of which the lock says where the bolt is now.
   var failure: String {
@@ -137,6 +129,15 @@ extension LockAnswer {
   }
 }
 
+extension LockState {
+  /// As the command shows it.
+  var word: String {
+    switch self {
+    case .locked: "locked"
+    case .unlocked: "unlocked"
+    case .notFullyLocked: "between"
+    }
+  }
 }
 
 extension DoorState {

@@ -6,7 +6,7 @@ import LockProtocol
 
 /// Guests: owners invite them, and revoke them again.
 extension QuestionDesk {
-  private var bookPath: String { GuestBook.path(in: app.folder) }
+  var bookPath: String { GuestBook.path(in: app.folder) }
 
   /// Makes the lock know this owner's signing key, and the time if that needs nobody's word.
   private func introduce() async throws -> (key: OwnerKey, clock: LockClock) {
@@ -22,8 +22,8 @@ extension QuestionDesk {
   /// An owner may be far from the door. What the lock has learned once is enough: it checks grants alone.
   private func introduceOrSign(_ book: inout GuestBook) async throws -> OwnerKey {
     do {
-      let (key, clock) = try await introduce()
-      if case .ahead(let seconds) = clock { throw NoAnswer("Nobody is invited. " + LockClock.advice(seconds)) }
+      let (key, clock, _) = try await introduce()
+      if let advice = clock.advice { throw NoAnswer("Nobody is invited. " + advice) }
       book.isIntroduced = true
       return key
     } catch let reason as NoAnswer where reason.isAboutLink {
@@ -273,8 +273,8 @@ extension QuestionDesk {
   /// An owner who has guests keeps the lock's clock right, which has no time after its machine was off, and its own name known,
   /// which the lock forgets at a factory reset.
   var hasToCheckClock: Bool {
-    guard app.grant == nil, !isClockChecked else { return false }
-    return ((try? GuestBook.read(bookPath))?.guests.contains { !$0.isRevoked } ?? false)
+    guard app.grant == nil, !isClockChecked, let book = try? GuestBook.read(bookPath) else { return false }
+    return book.hasAskedAboutClock == true || book.guests.contains { !$0.isRevoked }
   }
 
   /// Once a link, in the present conversation.
@@ -282,12 +282,10 @@ extension QuestionDesk {
     guard hasToCheckClock else { return }
     isClockChecked = true
     try await introduceAgain()
-    guard case .ahead(let seconds) = try await mendClock() else { return clockIsRight() }
-    logger.warning("the lock's clock is \(seconds) s ahead, and is not set back without its owner's word")
-    // Not once more for each link.
-    guard !hasAskedAboutClock else { return }
-    hasAskedAboutClock = true
-    UserAlert.show("\(app.name): \(LockClock.advice(seconds))")
+    let clock = try await mendClock()
+    guard let advice = clock.advice else { return clockIsRight() }
+    logger.warning("the lock's clock is wrong, or this phone's, and is not set without its owner's word: \(clock)")
+    askAboutClock(advice)
   }
 
   private func introduceAgain() async throws {

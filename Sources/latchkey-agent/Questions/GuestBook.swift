@@ -22,6 +22,8 @@ struct GuestBook: Codable, Equatable {
   var undelivered: [String] = []
   /// The lock has learned this owner's signing key.
   var isIntroduced: Bool?
+  /// The user is shown that the lock's clock and this phone's differ.
+  var hasAskedAboutClock: Bool?
   /// The introductions of other owners whose lists this phone carries, by their signing keys, in hexadecimal.
   var introductions: [String: String]?
 

@@ -1,12 +1,15 @@
 import AgentQuestions
-import CoreBluetooth
 import LockProtocol
 
 /// How a lock's clock, by which it reckons guests' times, compares with this phone's.
 enum LockClock: Equatable {
   case right
-  /// The lock has no time, or one that is before this phone's: crystals drift, and machines are off.
+  /// The lock has no time, or one that is a little before this phone's: crystals drift.
   case behind
+  /// By so many seconds, which is more than a crystal drifts in months: either this phone's clock is ahead, or that of the phone that set
+  /// the lock's was behind. Only a person knows which. To set the lock's clock forward ends invitations that are not over, and begins
+  /// some too early.
+  case farBehind(Int64)
   /// By so many seconds. A lock tells the earliest time that it may be, so its own error never puts it ahead: either this phone's
   /// clock is behind, or that of the phone that set the lock's was ahead. Only a person knows which. To set the lock's clock back
   /// makes invitations count again that are over.
@@ -14,18 +17,35 @@ enum LockClock: Equatable {
 
   /// In seconds. Each setting is a record in the lock's log.
   private static let tolerance: Int64 = 60
+  /// In seconds. A lock that no owner has visited for so long that it is further behind lost its time meanwhile, more likely: with 200
+  /// parts per million and its own error, that takes a hundred days.
+  private static let drift: Int64 = 3600
 
   /// - Parameter lock: the earliest time that it may be for the lock, or `nil` if it has none.
   init(lock: Int64?, phone: Int64) {
-    guard let lock, lock >= phone - Self.tolerance else {
+    guard let lock else {
       self = .behind
       return
     }
-    self = lock > phone + Self.tolerance ? .ahead(lock - phone) : .right
+    let (difference, isTooFar) = lock.subtractingReportingOverflow(phone)
+    switch isTooFar ? (lock < phone ? .min + 1 : .max) : difference {
+    case ..<(-Self.drift): self = .farBehind(isTooFar ? .max : -difference)
+    case ..<(-Self.tolerance): self = .behind
+    case ...Self.tolerance: self = .right
+    case let ahead: self = .ahead(ahead)
+    }
   }
 
-  /// What a person is told about a lock that is ahead.
-  static func advice(_ seconds: Int64) -> String {
+  /// What a person is told about a lock whose clock is not set without their word; `nil` if there is nothing to tell.
+  var advice: String? {
+    switch self {
+    case .right, .behind: nil
+    case .ahead(let seconds): Self.advice(seconds, "ahead of", "back")
+    case .farBehind(let seconds): Self.advice(seconds, "behind", "forward")
+    }
+  }
+
+  private static func advice(_ seconds: Int64, _ relation: String, _ direction: String) -> String {
     let length =
       switch seconds {
       case ..<7200: "\(seconds / 60) min"
@@ -33,8 +53,8 @@ enum LockClock: Equatable {
       default: "\(seconds / 86_400) days"
       }
     return
-      "The lock's clock, by which guests come, is \(length) ahead of this phone's. If this phone's is wrong, set it right; if the lock's is, "
-      + "`latchkey guests clock` sets it back."
+      "The lock's clock, by which guests come, is \(length) \(relation) this phone's. If this phone's is wrong, set it right; if the lock's is, "
+      + "`latchkey guests clock` sets it \(direction)."
   }
 }
 
@@ -63,7 +83,28 @@ extension QuestionDesk {
 
   /// Takes the question back.
   func clockIsRight() {
-    if hasAskedAboutClock { UserAlert.clear() }
+    let wasAsked = (try? GuestBook.read(bookPath))?.hasAskedAboutClock == true
+    guard wasAsked || hasAskedAboutClock else { return }
+    AgentAlert(door: app.name, reason: .clock).takeBack()
     hasAskedAboutClock = false
+    remember(asked: nil)
+  }
+
+  /// A person has to say whose clock is right. An agent that is started meanwhile must know of it, to take the question back.
+  func askAboutClock(_ advice: String) {
+    // Not once more for each link.
+    guard !hasAskedAboutClock else { return }
+    hasAskedAboutClock = true
+    remember(asked: true)
+    AgentAlert(door: app.name, reason: .clock).show("\(app.name): \(advice)")
+  }
+
+  private func remember(asked: Bool?) {
+    do {
+      var book = try GuestBook.read(bookPath)
+      guard book.hasAskedAboutClock != asked else { return }
+      book.hasAskedAboutClock = asked
+      try book.write(bookPath)
+    } catch { logger.warning("what was asked about the lock's clock can't be stored: \(error)") }
   }
 }

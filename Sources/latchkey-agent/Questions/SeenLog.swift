@@ -25,10 +25,12 @@ struct SeenLogState: Equatable {
 @MainActor final class SeenLog {
   private let store: AgentStore
   private let logger: Logger
+  private let alert: AgentAlert
   private let now: () -> Double
 
-  init(_ store: AgentStore, logger: Logger, now: @escaping () -> Double) {
+  init(_ store: AgentStore, logger: Logger, door: String = AgentApp.doorName, now: @escaping () -> Double) {
     self.store = store
+    alert = AgentAlert(door: door, reason: .log)
     self.logger = logger
     self.now = now
   }
@@ -70,7 +72,7 @@ struct SeenLogState: Equatable {
     let text = "The lock's log is not what it was: \(trouble)."
     guard !store.state.log.troubles.contains(where: { $0.text == text }) else { return write { $0.head = nil } }
     logger.record(Recorded.Agent.logTrouble, [.text: text], level: .error)
-    UserAlert.show(text)
+    alert.show(text)
     write { state in
       state.head = nil
       state.troubles.append(SeenLogState.Trouble(text: text, unixSeconds: now()))
