@@ -37,7 +37,9 @@ struct LogCommand: ParsableCommand {
       reached = answer.end.index
       Console.complain("latchkey: reading what is new: record \(reached) of \(answer.last)")
       answer = try options.ask(.log, question, LogAnswer.self)
+      let earlier = whole
       whole = answer
+      whole.keepTroubles(of: earlier)
     }
     while true {
       if !options.json, !answer.records.isEmpty {
@@ -47,7 +49,9 @@ struct LogCommand: ParsableCommand {
       answer = try options.ask(.log, LogQuestion(door: options.door, after: answer.end), LogAnswer.self)
       whole.records += answer.records
       (whole.last, whole.end) = (answer.last, answer.end)
+      let earlier = whole
       (whole.troubles, whole.troubleTimes) = (answer.troubles, answer.troubleTimes)
+      whole.keepTroubles(of: earlier)
     }
     if options.json {
       Console.say(try Agent.json(whole))
