@@ -19,6 +19,9 @@ package struct EnrollAnswer: Codable, Equatable, Sendable {
   package var door: String?
   /// What the lock calls itself.
   package var lock: String?
+  /// Owners' phones of this phone's name and with another key: this phone before it was set up anew, perhaps. Missing if there are none,
+  /// or the lock has not told.
+  package var namesakes: [OwnerAnswer]?
 
   package init(outcome: String, door: String?, lock: String?) {
     self.outcome = outcome

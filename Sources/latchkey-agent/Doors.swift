@@ -139,6 +139,9 @@ final class Doors: @unchecked Sendable {
 
   // MARK: Enrolment
 
+  /// With the whole of an enrolment before it, less than the system gives an app for an answer.
+  private static let namesakePatience: Duration = .seconds(5)
+
   private var enrolmentFolder: String { state + "/enrolment" }
 
   /// Enrols this phone at a lock within range, whose window is open.
@@ -165,7 +168,16 @@ final class Doors: @unchecked Sendable {
       code: code, key: key, ownerName: AgentApp.ownerName, time: time, logger: logger
     ) { [weak self] outcome in
       guard let self else { return }
-      self.enrolmentEnded(action, outcome.flatMap { outcome in Result { try self.enrolled(outcome, question, key) } })
+      let result = outcome.flatMap { outcome in Result { try self.enrolled(outcome, question, key) } }
+      guard case .success(var answer) = result, let door = self.doors.first(where: { $0.name == answer.door }) else {
+        return self.enrolmentEnded(action, result)
+      }
+      MainActor.assumeIsolated {
+        door.desk.findNamesakes(within: Self.namesakePatience) { namesakes in
+          answer.namesakes = namesakes.isEmpty ? nil : namesakes
+          self.enrolmentEnded(action, .success(answer))
+        }
+      }
     }
     enrolment?.start()
   }
@@ -180,12 +192,16 @@ final class Doors: @unchecked Sendable {
     let text = PlainText.of(lockName)
     let keys = PhoneKeys(staticKey: key.staticKey, lockIdentity: identity, lockKey: lockKey)
     let known = doors.first { $0.lock.identity == identity }
+    // The same key comes once more where this process, or the lock's confirmation, was lost in the middle.
+    let earlier = known.flatMap { $0.grant == nil ? $0.publicKey : nil }
+      .flatMap { $0 == Array(key.staticKey.publicKey.rawRepresentation) ? nil : $0 }
     let name = known?.name ?? question.name ?? freeName(DoorKeys.name(from: text))
     let door = DoorKeys(name: name, keys: keys, grant: nil)
     try door.write(toDirectory: keyFolder)
     unlink(enrolmentFolder + "/" + PendingPhoneKey.fileName)
     if let known {
-      try GuestBook.lockMayHaveForgotten(inFolder: known.folder, identity, at: Int64(known.unixSeconds))
+      try GuestBook.lockMayHaveForgotten(
+        inFolder: known.folder, identity, replacing: earlier, at: Int64(known.unixSeconds))
       known.take(door)
     } else {
       try add(door, lock: peripheral)

@@ -32,6 +32,7 @@ struct EnrollCommand: ParsableCommand {
     let code = try Enrolling.read(Enrolling.askForCode())
     let answer = try Enrolling(app: app, wait: .seconds(Int64(wait))).enroll(code, as: doorName)
     Console.say(json ? try Agent.json(answer) : Enrolling.words(answer))
+    if !json { for namesake in answer.namesakes ?? [] { Console.complain(Enrolling.words(namesake, of: answer)) } }
   }
 }
 
@@ -57,6 +58,11 @@ struct Enrolling {
     let door = answer.door ?? ""
     let lock = answer.lock.map { $0 == door || $0.isEmpty ? "" : ", which calls itself \($0)" } ?? ""
     return "Enrolled: this phone opens \(door)\(lock). latchkey unlock \(door)"
+  }
+
+  static func words(_ namesake: OwnerAnswer, of answer: EnrollAnswer) -> String {
+    "Another owner's phone is called \(namesake.name), too. If it is this one before it was set up anew, take its key back: latchkey guests "
+      + "revoke --key \(namesake.key)\(answer.door.map { " --door \($0)" } ?? "")"
   }
 
   func enroll(_ code: EnrolmentCode, as name: String?) throws -> EnrollAnswer {

@@ -68,7 +68,10 @@ struct SetupPhoneCommand: ParsableCommand {
     }
     if Dialogue.isPossible, let code = try Dialogue.askForCode() {
       Dialogue.say("Now press the lock's button.")
-      return Dialogue.say(Enrolling.words(try Enrolling().enroll(code, as: nil)))
+      let answer = try Enrolling().enroll(code, as: nil)
+      Dialogue.say(Enrolling.words(answer))
+      for namesake in answer.namesakes ?? [] { Dialogue.say(Enrolling.words(namesake, of: answer)) }
+      return
     }
     Dialogue.say("The phone has no lock yet: press the lock's button, and run `latchkey enroll` here.")
   }

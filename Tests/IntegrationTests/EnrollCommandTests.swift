@@ -105,6 +105,57 @@ struct EnrollCommandTests {
     #expect(again.status == 0, "\(again)")
   }
 
+  private static func keys(_ text: String) -> [String] {
+    text.split(separator: "\n").compactMap { $0.split(separator: " ").last.map(String.init) }
+  }
+
+  @Test(
+    "L5: a phone that is enrolled again takes its earlier key out, and keeps its guests; one that was set up anew is told of the earlier one"
+  )
+  func enrolledAgain() async throws {
+    let home = try await Household(phones: [], guests: ["alice", "ben"])
+    let code = try home.lockCode().words
+    try await home.press()
+    let enrolled = try await home.latchkey("alice", "enroll", "--as", "home", input: code + "\n")
+    #expect(enrolled.status == 0 && enrolled.errors.isEmpty, "\(enrolled)")
+    try await home.hear("status.answered", on: "alice")
+    let invited = try await home.latchkey("alice", "guests", "invite", "Ben")
+    let accepted = try await home.latchkey("ben", "guests", "accept", "--as", "alices", input: invited.output)
+    #expect(invited.status == 0 && accepted.status == 0, "\(invited) \(accepted)")
+    try await home.hear("status.answered", on: "ben")
+    let first = Self.keys(try await home.latchkey("alice", "owners").output)
+    #expect(first.count == 1)
+
+    try await home.press()
+    let again = try await home.latchkey("alice", "enroll", input: code + "\n")
+    #expect(again.status == 0 && again.errors.isEmpty, "\(again)")
+    // A question is answered after what waits for the lock was delivered.
+    let second = try await home.latchkey("alice", "owners")
+    #expect(Self.keys(second.output).count == 1 && Self.keys(second.output) != first, "\(second)")
+    let opened = try await home.latchkey("ben", "unlock")
+    #expect(opened.status == 0, "\(opened)")
+    let another = try await home.latchkey("alice", "guests", "invite", "Carl")
+    #expect(another.status == 0, "\(another)")
+
+    // The phone is set up anew: its keys are gone, and nobody but its owner knows that it is the same one.
+    try await home.stop("alice")
+    let state = home.stateFolder("alice", .agent)
+    for entry in try FileManager.default.contentsOfDirectory(atPath: state) {
+      try FileManager.default.removeItem(atPath: state + "/" + entry)
+    }
+    try await home.startDaemon("alice")
+    try await home.press()
+    let anew = try await home.latchkey("alice", "enroll", input: code + "\n")
+    let earlier = try #require(Self.keys(second.output).first)
+    #expect(anew.status == 0 && anew.errors.contains("latchkey guests revoke --key \(earlier)"), "\(anew)")
+    let both = try await home.latchkey("alice", "owners")
+    #expect(Self.keys(both.output).count == 2, "\(both)")
+    let revoked = try await home.latchkey("alice", "guests", "revoke", "--key", earlier)
+    #expect(revoked.status == 0, "\(revoked)")
+    let left = try await home.latchkey("alice", "owners")
+    #expect(Self.keys(left.output).count == 1 && left.output.contains("this phone"), "\(left)")
+  }
+
   @Test("L5: the first phone is enrolled by code and button, opens, and is replaced by another when it is lost")
   func enroll() async throws {
     let home = try await Household(phones: [], guests: ["alice", "second"])

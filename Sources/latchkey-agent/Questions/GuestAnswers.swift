@@ -9,14 +9,21 @@ extension QuestionDesk {
   var bookPath: String { GuestBook.path(in: app.folder) }
 
   /// Makes the lock know this owner's signing key, and the time if that needs nobody's word.
-  private func introduce() async throws -> (key: OwnerKey, clock: LockClock) {
+  /// - Returns: what the lock replied to lists that had to be delivered first, too, as `deliver` does.
+  private func introduce() async throws -> (key: OwnerKey, clock: LockClock, delivered: [String: LockReply]) {
     guard app.grant == nil else {
       throw NoAnswer("Only an owner of this door invites and revokes; this phone is a guest's.")
     }
     let key = try OwnerKey.readOrMake(inDirectory: app.folder)
     try await beginConversation()
-    _ = try await ask(.introduce(signingKey: key.publicKey, name: KeyName.name(from: app.ownerName)))
-    return (key, try await mendClock())
+    let introduction = LockRequest.introduce(signingKey: key.publicKey, name: KeyName.name(from: app.ownerName))
+    var delivered: [String: LockReply] = [:]
+    if hasUndelivered, try await exchange(introduction).status == .notBelieved {
+      // The key is that of this phone's earlier enrolment, until the lock has the list that takes that out.
+      delivered = try await deliver()
+    }
+    _ = try await ask(introduction)
+    return (key, try await mendClock(), delivered)
   }
 
   /// An owner may be far from the door. What the lock has learned once is enough: it checks grants alone.
@@ -120,7 +127,7 @@ extension QuestionDesk {
       guard !app.publicKey.starts(with: prefix) else {
         throw NoAnswer("This is this phone's own key; another owner's phone has to revoke it.")
       }
-      if !book.revokedPhones.contains(Hex.text(prefix)) { book.revokedPhones.append(Hex.text(prefix)) }
+      book.revoke(phone: prefix)
     } else {
       guard let index = book.guests.lastIndex(where: { $0.name == question.name }) else {
         throw NoAnswer("There is no guest \"\(question.name ?? "")\": latchkey guests list.")
@@ -131,9 +138,10 @@ extension QuestionDesk {
     var list = try sign(book.entries(at: Int64(app.unixSeconds)), key, &book)
     var isDelivered = false
     do {
-      _ = try await introduce()
+      let early = try await introduce().delivered
       book.isIntroduced = true
-      var reply = try await deliver()[Hex.text(list.encoded)]
+      let text = Hex.text(list.encoded)
+      var reply = try await deliver()[text] ?? early[text]
       let short = book.entries(at: Int64(app.unixSeconds), isShort: true)
       if reply?.status == .noRoom, short.count < list.entries.count {
         book = try GuestBook.read(bookPath)
@@ -246,6 +254,12 @@ extension QuestionDesk {
       case .notEntitled, .failed, .noRoom: continue
       }
       if reply.status != .done { logger.warning("the lock does not take a revocation list: \(reply.status)") }
+      // A list that takes out this phone's earlier key frees the signing key, which was that one's.
+      if reply.status == .done, book.isIntroduced != true, let issuer = (try? RevocationList(decoding: bytes))?.issuer,
+        book.introduction(of: issuer) == nil
+      {
+        _ = try await introduceSigner(of: bytes, &book)
+      }
     }
     book.dropIntroductions()
     try book.write(bookPath)

@@ -90,15 +90,27 @@ struct GuestBook: Codable, Equatable {
     return listVersion
   }
 
+  /// - Parameter key: the phone's public key, or as much of it as an entry has.
+  mutating func revoke(phone key: [UInt8]) {
+    let entry = Hex.text(Array(key.prefix(RevocationList.entryByteCount)))
+    if !revokedPhones.contains(entry) { revokedPhones.append(entry) }
+  }
+
   func introduction(of issuer: [UInt8]) -> [UInt8]? { introductions?[Hex.text(issuer)].flatMap { Hex.bytes($0) } }
 
   /// This phone was enrolled once more, so the lock may have forgotten whom it knew, and what was revoked: with this owner's key it
   /// would believe this owner's grants again. So all that is revoked waits for it.
-  static func lockMayHaveForgotten(inFolder folder: String, _ lock: LockIdentity, at unixSeconds: Int64) throws {
+  /// - Parameter earlier: the key that this phone had as an owner's until now. If the lock has not forgotten it, it would be an owner's for
+  ///   ever; this owner's own list takes it out.
+  static func lockMayHaveForgotten(
+    inFolder folder: String, _ lock: LockIdentity, replacing earlier: [UInt8]? = nil, at unixSeconds: Int64
+  ) throws {
     var book = try read(path(in: folder))
+    if let earlier { book.revoke(phone: earlier) }
     guard book != GuestBook() else { return }
     book.isIntroduced = nil
-    let entries = book.entries(at: unixSeconds)
+    var entries = book.entries(at: unixSeconds)
+    if entries.count > RevocationList.maximumCount { entries = book.entries(at: unixSeconds, isShort: true) }
     if !entries.isEmpty, entries.count <= RevocationList.maximumCount {
       let key = try OwnerKey.readOrMake(inDirectory: folder)
       let version = try book.nextListVersion()

@@ -47,7 +47,7 @@ struct NoAnswer: Error, Equatable {
 @MainActor final class QuestionDesk {
   unowned let app: AgentApp
   let logger: Logger
-  private let time: any TimeSource
+  let time: any TimeSource
   private var alarm: (any Alarm)?
   /// The first is being answered.
   private var waiting: [UserAction] = []
@@ -86,6 +86,10 @@ struct NoAnswer: Error, Equatable {
     if waiting.count == 1 { radioIsReady() }
   }
 
+  /// Who waits for this phone's namesakes, and until when.
+  var namesakesFound: (([OwnerAnswer]) -> Void)?
+  var namesakesAlarm: (any Alarm)?
+
   /// Nobody waits for an answer, and nothing is being delivered.
   var isIdle: Bool { waiting.isEmpty && !isDelivering }
 
@@ -111,16 +115,20 @@ struct NoAnswer: Error, Equatable {
 
   /// The lock has answered. What waits for it is delivered, beside everything else.
   func lockIsHere() {
-    guard waiting.isEmpty, !isDelivering, hasUndelivered || hasToCheckClock else { return }
+    guard waiting.isEmpty, !isDelivering, hasUndelivered || hasToCheckClock || namesakesFound != nil else {
+      return
+    }
     isDelivering = true
     Task { @MainActor in
       do {
         try await beginConversation()
         try await deliver()
         try await checkClock()
+        try await tellNamesakes()
       } catch {
         logger.notice("a revocation list still waits for the lock: \((error as? NoAnswer)?.reason ?? "\(error)")")
       }
+      endSearchForNamesakes([])
       conversation = nil
       isDelivering = false
       radioIsReady()

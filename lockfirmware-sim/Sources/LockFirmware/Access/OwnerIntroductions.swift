@@ -26,10 +26,13 @@ extension LockFirmware {
   private mutating func introduce(_ owner: AccessState.Owner, _ asked: Asked) {
     // A key with which everybody can sign is nobody's.
     guard !SigningKey.isOfLowOrder(owner.signingKey) else { return reply(asked, .notBelieved) }
-    // A key belongs to one owner. Otherwise one owner could make another's signatures void.
-    if let signer = access.signer(owner.signingKey), signer.phone != owner.phone { return reply(asked, .notBelieved) }
+    // A key belongs to one owner. Otherwise one owner could make another's signatures void. One whose phone was enrolled again has
+    // revoked the earlier phone, and takes the key along.
+    let signer = access.signer(owner.signingKey)
+    if let signer, signer.phone != owner.phone, isOwner(signer.phone) { return reply(asked, .notBelieved) }
     guard !access.owners.contains(owner) else { return reply(asked, .done) }
     let previous = access
+    if let signer { access.owners.removeAll { $0 == signer } }
     let limit = configuration.capacity.owners
     // One who is no owner any more makes room; what they have revoked stays revoked.
     if access.owners.count >= limit, let former = access.owners.firstIndex(where: { !isOwner($0.phone) }) {
