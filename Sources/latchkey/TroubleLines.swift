@@ -1,4 +1,3 @@
-import AgentQuestions
 import Foundation
 import MachinePresentation
 
@@ -17,18 +16,5 @@ struct TroubleLines {
     troubles.map { trouble in
       trouble.unixSeconds.map { "\(trouble.text) (found \(clock.second($0, now: now)))" } ?? trouble.text
     }
-  }
-}
-
-extension LogAnswer {
-  /// What was found to be wrong is told once where it is accepted, so that later answers do not have it.
-  mutating func keepTroubles(of earlier: LogAnswer) {
-    let kept = earlier.troubles.indices.filter { !troubles.contains(earlier.troubles[$0]) }
-    if let times = earlier.troubleTimes, let own = troubleTimes, times.count == earlier.troubles.count {
-      troubleTimes = kept.map { times[$0] } + own
-    } else if !kept.isEmpty {
-      troubleTimes = nil
-    }
-    troubles = kept.map { earlier.troubles[$0] } + troubles
   }
 }

@@ -125,4 +125,25 @@ import Testing
     #expect(RecordAnswer(decoding: record(8), own: [], [:]).kind == "movement")
     #expect(RecordAnswer(decoding: [], own: [], [:]).index == 0)
   }
+
+  @Test(
+    "L5: a trouble of the log that one answer has told, and that was accepted with it, is not lost with the next answer"
+  )
+  func troubles() {
+    func answer(_ troubles: [String], _ times: [Double]?) -> LogAnswer {
+      LogAnswer(
+        door: "door", first: 1, last: 2, records: [], end: SeenHead(index: 2, hash: ""), troubles: troubles,
+        troubleTimes: times)
+    }
+    var next = answer(["b"], [2])
+    next.keepTroubles(of: answer(["a", "b"], [1, 2]))
+    #expect(next.troubles == ["a", "b"] && next.troubleTimes == [1, 2])
+    next = answer([], [])
+    next.keepTroubles(of: answer(["a"], [1]))
+    #expect(next.troubles == ["a"] && next.troubleTimes == [1])
+    // An agent of an earlier version tells no times.
+    next = answer(["b"], nil)
+    next.keepTroubles(of: answer(["a"], nil))
+    #expect(next.troubles == ["a", "b"] && next.troubleTimes == nil)
+  }
 }
