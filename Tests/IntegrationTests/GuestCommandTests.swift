@@ -120,6 +120,10 @@ struct GuestCommandTests {
     #expect(carried.status == 1 && carried.errors.contains("does not believe this list"), "\(carried)")
     let unknown = try await home.latchkey("bob", "guests", "invite", "Ben")
     #expect(unknown.status == 1 && unknown.errors.contains("within reach of the lock"), "\(unknown)")
+    for name in ["   ", "Ben ", "\u{A0}"] {
+      let blank = try await home.latchkey("alice", "guests", "invite", name)
+      #expect(blank.status == 1 && blank.errors.contains("neither begins nor ends with a space"), "\(blank)")
+    }
     let turning = try await home.latchkey("alice", "guests", "invite", "B\u{202E}en")
     #expect(turning.status == 1 && turning.errors.contains("without control characters"), "\(turning)")
   }

@@ -45,7 +45,9 @@ extension QuestionDesk {
 
   func invite(_ question: InviteQuestion) async throws -> InviteAnswer {
     guard let name = Self.name(question.name) else {
-      throw NoAnswer("A guest's name has 1 to \(KeyName.nameByteLimit) bytes, without control characters.")
+      throw NoAnswer(
+        "A guest's name has 1 to \(KeyName.nameByteLimit) bytes, without control characters, and neither begins nor ends with a space."
+      )
     }
     var book = try GuestBook.read(bookPath)
     guard !book.guests.contains(where: { $0.name == question.name && !$0.isRevoked }) else {
@@ -320,7 +322,9 @@ extension QuestionDesk {
 
   private static func name(_ text: String) -> [UInt8]? {
     let bytes = Array(text.utf8)
-    return (1...KeyName.nameByteLimit).contains(bytes.count) && PlainText.isPlain(text) ? bytes : nil
+    guard (1...KeyName.nameByteLimit).contains(bytes.count), PlainText.isPlain(text) else { return nil }
+    // Otherwise two guests look the same in the log and in lists.
+    return text.first?.isWhitespace == true || text.last?.isWhitespace == true ? nil : bytes
   }
 
   private static func random(_ count: Int) -> [UInt8] {
