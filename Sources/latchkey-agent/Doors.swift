@@ -200,8 +200,13 @@ final class Doors: @unchecked Sendable {
     try door.write(toDirectory: keyFolder)
     unlink(enrolmentFolder + "/" + PendingPhoneKey.fileName)
     if let known {
-      try GuestBook.lockMayHaveForgotten(
-        inFolder: known.folder, identity, replacing: earlier, at: Int64(known.unixSeconds))
+      do {
+        try GuestBook.lockMayHaveForgotten(
+          inFolder: known.folder, identity, replacing: earlier, at: Int64(known.unixSeconds))
+      } catch {
+        // The phone is enrolled all the same. It is told of its earlier key as of any other phone of its name.
+        logger.error("what is revoked does not wait for the lock: \((error as? NoAnswer)?.reason ?? "\(error)")")
+      }
       known.take(door)
     } else {
       try add(door, lock: peripheral)

@@ -156,6 +156,19 @@ struct EnrollCommandTests {
     #expect(Self.keys(left.output).count == 1 && left.output.contains("this phone"), "\(left)")
   }
 
+  @Test("L5: a phone whose book of guests can't be read is enrolled again all the same, and told of its earlier key")
+  func damagedBook() async throws {
+    let (home, code) = try await pairedHome()
+    let first = try #require(Self.keys(try await home.latchkey("alice", "owners").output).first)
+    let book = home.stateFolder("alice", .agent) + "/doors/home/guests.json"
+    try "damaged".write(toFile: book, atomically: true, encoding: .utf8)
+    try await home.press()
+    let again = try await home.latchkey("alice", "enroll", input: code + "\n")
+    #expect(again.status == 0 && again.errors.contains("latchkey guests revoke --key \(first)"), "\(again)")
+    let owners = try await home.latchkey("alice", "owners")
+    #expect(owners.output.contains("alice: key \(first)") && owners.output.contains("(this phone)"), "\(owners)")
+  }
+
   @Test("L5: the first phone is enrolled by code and button, opens, and is replaced by another when it is lost")
   func enroll() async throws {
     let home = try await Household(phones: [], guests: ["alice", "second"])

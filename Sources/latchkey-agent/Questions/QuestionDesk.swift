@@ -122,7 +122,7 @@ struct NoAnswer: Error, Equatable {
     Task { @MainActor in
       do {
         try await beginConversation()
-        try await deliver()
+        if hasUndelivered { try await deliver() }
         try await checkClock()
         try await tellNamesakes()
       } catch {
