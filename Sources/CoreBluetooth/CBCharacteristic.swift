@@ -7,6 +7,8 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
   /// The characteristic's handle at the remote peripheral; 0 for one of this app.
   let handle: AttributeHandle
   weak var owner: CBService?
+  /// The remote peripheral, also when the service is gone.
+  private(set) weak var origin: CBPeripheral?
   var propertySet: CBCharacteristicProperties
   var currentValue: Data?
   var notifying = false
@@ -16,6 +18,7 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
     self.handle = handle
     propertySet = properties
     owner = service
+    origin = service?.owner
     super.init(uuid: uuid)
   }
 

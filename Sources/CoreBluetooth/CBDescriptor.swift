@@ -6,11 +6,14 @@ open class CBDescriptor: CBAttribute, @unchecked Sendable {
   /// The descriptor's handle at the remote peripheral; 0 for one of this app.
   let handle: AttributeHandle
   weak var owner: CBCharacteristic?
+  /// The remote peripheral, also when the characteristic is gone.
+  private(set) weak var origin: CBPeripheral?
   var currentValue: Any?
 
   init(uuid: CBUUID, handle: AttributeHandle = 0, characteristic: CBCharacteristic? = nil) {
     self.handle = handle
     owner = characteristic
+    origin = characteristic?.origin
     super.init(uuid: uuid)
   }
 

@@ -27,6 +27,10 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
   private struct WeakChannel { weak var channel: CBL2CAPChannel? }
   var serviceList: [CBService]?
+  /// What was discovered on a link that has ended. A new link goes on with it if this app is still subscribed there.
+  var formerServices: [CBService]?
+  /// The app was told that a link has ended, and not yet of the next one.
+  var hasLostLink = false
   var mtu = ATTLimits.defaultMTU
   var lastRSSI: NSNumber?
   /// Writes without response that the system has not confirmed yet.
@@ -61,8 +65,9 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
   open var name: String? { locked { currentName } }
   open var state: CBPeripheralState { locked { currentState } }
-  /// The services discovered so far; `nil` before a discovery. They survive a lost connection; a new connection
-  /// updates them.
+  /// The services discovered so far; `nil` before a discovery. The end of a connection invalidates them, before `didDisconnectPeripheral`
+  /// is called, so an app discovers them again. What this app is still subscribed to, with a bond, is there again at `didConnect`; and
+  /// so is what was restored to this process, until it is told that a connection has ended.
   open var services: [CBService]? { locked { serviceList } }
   @available(*, deprecated, message: "use readRSSI()")
   open var rssi: NSNumber? { locked { lastRSSI } }
@@ -206,6 +211,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     isAwaitingConnection = false
     isCancelling = false
     currentState = .disconnected
+    invalidateServices()
     endChannels()
   }
 

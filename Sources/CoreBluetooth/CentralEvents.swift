@@ -36,7 +36,7 @@ extension CBCentralManager {
       partsToRestore = []
       let peripherals = snapshots.map { snapshot in
         let peripheral = self.peripheral(snapshot.identifier)
-        peripheral.apply(snapshot)
+        peripheral.restore(snapshot)
         peripheral.isAwaitingConnection = snapshot.state == .connecting
         held[snapshot.identifier] = peripheral
         return peripheral
@@ -87,7 +87,7 @@ extension CBCentralManager {
       // The app cancelled while the event was on its way, and may have asked again since. `disconnected` follows.
       guard !peripheral.isCancelling else { return nil }
       let isKnown = peripheral.isConnectionKnown
-      peripheral.apply(snapshot)
+      peripheral.beginLink(snapshot)
       peripheral.currentState = .connected
       peripheral.isToldConnected = true
       peripheral.isAwaitingConnection = false
@@ -143,6 +143,7 @@ extension CBCentralManager {
     peripheral.isCancelling = false
     // A scan that goes on tells of it again.
     discovered[identifier] = nil
+    peripheral.invalidateServices()
     peripheral.endChannels()
     peripheral.unansweredWrites = 0
     peripheral.isRefusingWrites = false

@@ -41,6 +41,8 @@ extension CBPeripheral {
         "API MISUSE: \(command) is ignored: \(self) has not discovered \(subject)")
       return
     }
+    var refusal = refusal
+    if let subject, locked({ isReplaced(subject) }) { refusal = .invalidHandle }
     if let refusal {
       let error = CBATTError(refusal, because: "\(command) is not possible: \(refusal).")
       tellLater { $0.tellFailure(of: operation, subject, error) }
@@ -71,8 +73,23 @@ extension CBPeripheral {
   private func owns(_ attribute: CBAttribute) -> Bool {
     switch attribute {
     case let service as CBService: service.peripheral === self
-    case let characteristic as CBCharacteristic: characteristic.service?.peripheral === self
-    case let descriptor as CBDescriptor: descriptor.characteristic?.service?.peripheral === self
+    case let characteristic as CBCharacteristic: locked { characteristic.origin } === self
+    case let descriptor as CBDescriptor: locked { descriptor.origin } === self
+    default: false
+    }
+  }
+
+  /// Whether another attribute is where this one was when it was discovered. The app has kept it since then, past the end of a link or
+  /// `didModifyServices`. Where nothing else is, the system answers: with an error, if the peripheral does not have it any more.
+  private func isReplaced(_ attribute: CBAttribute) -> Bool {
+    switch attribute {
+    case let service as CBService:
+      allServices.contains { $0.handle == service.handle && $0.attributeUUID != service.attributeUUID }
+    case let characteristic as CBCharacteristic:
+      self.characteristic(characteristic.handle).map { $0.attributeUUID != characteristic.attributeUUID } ?? false
+    // The system does not compare descriptors with what the app has discovered.
+    case let descriptor as CBDescriptor:
+      descriptor.owner.map { isReplaced($0) || characteristic($0.handle) == nil } ?? true
     default: false
     }
   }
@@ -164,11 +181,11 @@ extension CBPeripheral {
   /// Applies a result to the objects, under the lock. Returns whether it fits the operation.
   func take(_ result: OperationResult, of operation: PeripheralOperation, _ subject: CBAttribute?) -> Bool {
     switch (operation, result) {
-    case (.discoverServices, .services(let services)): merge(services: services)
+    case (.discoverServices(let uuids), .services(let services)): add(services: services, lookingFor: uuids)
     case (.discoverIncludedServices, .includedServices(_, let services)):
       (subject as? CBService)?.includedServiceList = include(services)
-    case (.discoverCharacteristics, .characteristics(_, let characteristics)):
-      (subject as? CBService)?.merge(characteristics: characteristics)
+    case (.discoverCharacteristics(let uuids, _), .characteristics(_, let characteristics)):
+      (subject as? CBService)?.add(characteristics: characteristics, lookingFor: uuids)
     case (.discoverDescriptors, .descriptors(_, let descriptors)):
       (subject as? CBCharacteristic)?.merge(descriptors: descriptors)
     case (.readCharacteristic, .value(let value)): (subject as? CBCharacteristic)?.currentValue = Data(value)

@@ -6,14 +6,63 @@ import Foundation
 // the same (handle and UUID) keeps its object. Everything here is called under the lock.
 
 extension CBPeripheral {
-  func apply(_ snapshot: PeripheralSnapshot) {
-    currentName = snapshot.name ?? currentName
-    currentState = CBPeripheralState(rawValue: Int(snapshot.state.rawValue)) ?? .disconnected
-    mtu = max(ATTLimits.defaultMTU, min(snapshot.mtu, ATTLimits.maximumMTU))
+  /// What the system has kept for this process of the app.
+  func restore(_ snapshot: PeripheralSnapshot) {
+    note(snapshot)
     if let services = snapshot.services { merge(services: services) } else { serviceList = nil }
   }
 
-  func merge(services snapshots: [ServiceSnapshot]) {
+  /// A link is there. A new one begins without services: Apple's page on `centralManager(_:didDisconnectPeripheral:error:)` says that
+  /// the end of a link invalidates them, and Nordic's IOS-CoreBluetooth-Mock, which was compared with iOS (pull request 119), clears
+  /// them before that call.
+  func beginLink(_ snapshot: PeripheralSnapshot) {
+    // The app has asked again for a link that it has, where it has its services.
+    let isSame = currentState == .connected && isToldConnected
+    note(snapshot)
+    guard !isSame else { return }
+    let isSubscribed = snapshot.services?.contains(where: \.hasSubscription) ?? false
+    if isSubscribed, let formerServices { serviceList = formerServices }
+    formerServices = nil
+    defer { hasLostLink = false }
+    if isSubscribed || !hasLostLink, let services = snapshot.services {
+      merge(services: services)
+    } else {
+      serviceList = nil
+    }
+  }
+
+  private func note(_ snapshot: PeripheralSnapshot) {
+    currentName = snapshot.name ?? currentName
+    currentState = CBPeripheralState(rawValue: Int(snapshot.state.rawValue)) ?? .disconnected
+    mtu = max(ATTLimits.defaultMTU, min(snapshot.mtu, ATTLimits.maximumMTU))
+  }
+
+  /// The link has ended, or the request for one.
+  func invalidateServices() {
+    for characteristic in allServices.flatMap({ $0.characteristicList ?? [] }) { characteristic.notifying = false }
+    formerServices = serviceList ?? formerServices
+    serviceList = nil
+    hasLostLink = true
+  }
+
+  /// Services that the app has just looked for. The system knows also what the app discovered on earlier links: of what is
+  /// new to the app on this one, it sees what it asked for.
+  func add(services snapshots: [ServiceSnapshot], lookingFor uuids: [BluetoothUUID]?) {
+    let known = allServices
+    let found = snapshots.filter { snapshot in
+      uuids?.contains(snapshot.uuid) ?? true || known.contains { $0.handle == snapshot.handle }
+    }
+    merge(
+      services: found.map { snapshot in
+        var snapshot = snapshot
+        let service = known.first { $0.handle == snapshot.handle && $0.attributeUUID.bluetoothUUID == snapshot.uuid }
+        if service?.characteristicList == nil { snapshot.characteristics = nil }
+        if service?.includedServiceList == nil { snapshot.includedServices = nil }
+        return snapshot
+      })
+  }
+
+  private func merge(services snapshots: [ServiceSnapshot]) {
     let services = include(snapshots)
     for (service, snapshot) in zip(services, snapshots) {
       if let characteristics = snapshot.characteristics { service.merge(characteristics: characteristics) }
@@ -26,7 +75,7 @@ extension CBPeripheral {
   }
 
   /// The services found so far, and those that they include.
-  private var allServices: [CBService] {
+  var allServices: [CBService] {
     var found: [CBService] = []
     var open = serviceList ?? []
     while let service = open.popLast() {
@@ -74,7 +123,28 @@ extension CBPeripheral {
   }
 }
 
+extension ServiceSnapshot {
+  fileprivate var hasSubscription: Bool { characteristics?.contains(where: \.isNotifying) ?? false }
+}
+
 extension CBService {
+  /// Characteristics that the app has just looked for, and those that it knew on this link.
+  func add(characteristics snapshots: [CharacteristicSnapshot], lookingFor uuids: [BluetoothUUID]?) {
+    let known = characteristicList ?? []
+    let found = snapshots.filter { snapshot in
+      uuids?.contains(snapshot.uuid) ?? true || known.contains { $0.handle == snapshot.handle }
+    }
+    merge(
+      characteristics: found.map { snapshot in
+        var snapshot = snapshot
+        let characteristic = known.first {
+          $0.handle == snapshot.handle && $0.attributeUUID.bluetoothUUID == snapshot.uuid
+        }
+        if characteristic?.descriptorList == nil { snapshot.descriptors = nil }
+        return snapshot
+      })
+  }
+
   func merge(characteristics snapshots: [CharacteristicSnapshot]) {
     let known = characteristicList ?? []
     characteristicList = snapshots.map { snapshot in

@@ -51,7 +51,9 @@ struct PeripheralOperationTests {
 
     setup.system.emit(.disconnected(Example.lock, error: nil, unixSeconds: 0, isReconnecting: true))
     #expect(try await setup.recorder.calls.next() == "didDisconnect")
-    setup.system.emit(.connected(Example.explored()))
+    #expect(peripheral.services == nil)
+    // What a new link goes on with, because the app is subscribed.
+    setup.system.emit(.connected(Example.explored(isNotifying: true)))
     #expect(try await setup.recorder.calls.next() == "didConnect")
     #expect(peripheral.services?.first === service)
     #expect(service.characteristics?.first === characteristic)
@@ -61,7 +63,10 @@ struct PeripheralOperationTests {
   func secondaryService() async throws {
     let inner = ServiceSnapshot(
       handle: 20, uuid: BluetoothUUID(0x1234 as UInt16), isPrimary: false,
-      characteristics: [CharacteristicSnapshot(handle: 22, uuid: BluetoothUUID(0x2A01 as UInt16), properties: .notify)])
+      characteristics: [
+        CharacteristicSnapshot(
+          handle: 22, uuid: BluetoothUUID(0x2A01 as UInt16), properties: .notify, isNotifying: true)
+      ])
     var explored = Example.explored()
     explored.services?[0].includedServices = [20]
     explored.services?.append(inner)

@@ -329,6 +329,14 @@ struct PromiseTests {
 
   private static let switchedOff: [JournalField: String] = [.about: Recorded.bluetoothSwitchedOff]
 
+  @Test("S12: what the agent discovers after the restored link was lost again breaks nothing")
+  func discoveredAfterLoss() throws {
+    let story = Self.dead.inserting(Recorded.Agent.discoveryStarted, before: Recorded.Agent.offerReceived)
+    #expect(try judge("services-restored", evidence(story)).judgement == .broken)
+    let lost = story.inserting(Recorded.Agent.didDisconnect, before: Recorded.Agent.discoveryStarted)
+    #expect(try judge("services-restored", evidence(lost)).judgement == .kept)
+  }
+
   @Test(
     "S13: an agent that was dead when its user switched Bluetooth off may not be relaunched, so that it was not breaks nothing",
     arguments: ["relaunched-in-background", "restored-in-order", "services-restored", "subscription-alive"])

@@ -40,6 +40,7 @@ extension BluetoothSystem {
     guard let key = claim(number, creation, app: name), let link = apps[name]?.link else { return }
     apps[name]?.restored()
     if hasSomethingToRestore(key) { sendRestoration(key, number, name, link) }
+    forgetUnrestored(key)
     sendCreditFirst(key, number, name, link)
     tellStateFirst(key, number, name, link)
     journal(
@@ -137,6 +138,15 @@ extension BluetoothSystem {
         link)
     case .peripheral:
       send(.willRestorePeripheral(peripheralRestoration(manager)), to: number, of: name, link)
+    }
+  }
+
+  /// A new process of the app discovers anew what was not restored to it.
+  private mutating func forgetUnrestored(_ key: ManagerKey) {
+    guard key.role == .central else { return }
+    for peer in held.idle(of: key).sorted() where held[key, peer]?.services != nil {
+      held[key, peer]?.isForgotten()
+      persistPeripheral(key, peer)
     }
   }
 

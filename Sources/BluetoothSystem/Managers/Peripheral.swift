@@ -78,6 +78,9 @@ struct Peripheral: Sendable {
     if let shown { services = shown }
   }
 
+  /// The app's next process knows nothing of it.
+  mutating func isForgotten() { (services, seenServices, invalidServices) = (nil, nil, []) }
+
   // MARK: Events
 
   mutating func linkIsUp(unixSeconds: Double) {

@@ -152,7 +152,13 @@ enum ArrivalPromises {
     let services = restored[.services] ?? ""
     guard !services.isEmpty else { return .broken("no service was restored", [restored]) }
     let range = home.lowerBound..<disturbed(evidence, absence, since: index, home)
-    let discoveries = evidence.all(in: range) { $0.isAgent(.discoveryStarted) && $0.machine == absence.phone }
+    // The end of a link invalidates what the agent has discovered, as on iOS.
+    let end = evidence.entries[index..<range.upperBound].firstIndex { entry in
+      entry.isAgent(.didDisconnect) && entry.machine == absence.phone && entry[.door] == restored[.door]
+    }
+    let discoveries = evidence.all(in: range.lowerBound..<(end ?? range.upperBound)) {
+      $0.isAgent(.discoveryStarted) && $0.machine == absence.phone
+    }
     guard discoveries.isEmpty else { return .broken("the agent discovered services again", [restored] + discoveries) }
     return .kept("services \(services) were there at restoration", [restored])
   }
