@@ -73,7 +73,8 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     set { locked { currentDelegate = newValue } }
   }
 
-  open var isScanning: Bool { locked { scan != nil && toldState == .poweredOn } }
+  /// A restored scan goes on before the first state is told: the system has never stopped it, so this is `true` in `willRestoreState`.
+  open var isScanning: Bool { locked { scan != nil && (toldState ?? .poweredOn) == .poweredOn } }
 
   @discardableResult
   open class func supports(_ features: Feature) -> Bool { features.isEmpty }

@@ -96,8 +96,9 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
 
   // MARK: Advertising
 
-  /// Advertising ends with the radio. After a state other than `poweredOn`, it must be started again.
-  open var isAdvertising: Bool { locked { isAdvertisingNow && toldState == .poweredOn } }
+  /// Advertising ends with the radio. After a state other than `poweredOn`, it must be started again. What is restored goes on before
+  /// the first state is told, so this is `true` in `willRestoreState`.
+  open var isAdvertising: Bool { locked { isAdvertisingNow && (toldState ?? .poweredOn) == .poweredOn } }
 
   /// Advertises a local name and service UUIDs; other keys are ignored with a log message, and services that have no room in the
   /// advertisement's 28 bytes are left out with one. In the background, the name is left out and the UUIDs move to the overflow area.
