@@ -189,6 +189,14 @@ package enum PeripheralOperation: Sendable, Hashable, Codable {
   case writeDescriptor(AttributeHandle, value: [UInt8])
   case readRSSI
   case openChannel(psm: UInt16)
+
+  /// How many writes without response may be on their way to the system before an app is told to wait.
+  package static let writeWindow = 32
+
+  /// Whether it is a write without response.
+  package var isWriteCommand: Bool {
+    if case .writeCharacteristic(_, _, withResponse: false) = self { true } else { false }
+  }
 }
 
 /// What a manager's delegate has been told so far. With it, a system that came back can tell the app what it missed,

@@ -5,9 +5,10 @@ import TimeTypes
 /// Delivers events to apps, in order and once.
 extension BluetoothSystem {
   /// Queues an event for a manager's app. The manager's number is looked up when the event is sent.
-  mutating func tell(_ key: ManagerKey, _ body: AppLink.Event.Body) {
+  /// - Parameter wakes: `false` if the event waits until a suspended app is awake, though others of its kind wake it.
+  mutating func tell(_ key: ManagerKey, _ body: AppLink.Event.Body, wakes: Bool = true) {
     guard managers[key] != nil else { return }
-    apps[key.app]?.queue.append(App.Waiting(manager: key, body: body))
+    apps[key.app]?.queue.append(App.Waiting(manager: key, body: body, wakes: wakes && body.wakes))
     if let app = apps[key.app], app.queue.count > max(configuration.eventQueueLimit, app.tidyAt) { tidy(key.app) }
   }
 

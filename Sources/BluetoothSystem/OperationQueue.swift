@@ -32,6 +32,8 @@ struct OperationQueue: Sendable {
   /// The delay between tries while another client's operation on the same attribute is under way.
   private static let retryDelay: Duration = .milliseconds(200)
   private static let heldLimit = 32
+  /// Managers whose apps were told to wait before further writes without response.
+  private var crowded: Set<ManagerKey> = []
 
   var isEmpty: Bool { waiting.isEmpty && running == nil && discoveries.isEmpty }
   var current: Item? { running?.item }
@@ -49,7 +51,25 @@ struct OperationQueue: Sendable {
   /// When the current operation is given up, or the first one is tried again.
   var deadline: Instant? { [running?.givenUpAt, retryAt].compactMap(\.self).min() }
 
-  mutating func add(_ item: Item) { waiting.append(item) }
+  mutating func add(_ item: Item) {
+    waiting.append(item)
+    guard item.operation.isWriteCommand else { return }
+    if writeCommands(of: item.manager) >= PeripheralOperation.writeWindow { crowded.insert(item.manager) }
+  }
+
+  private func writeCommands(of manager: ManagerKey) -> Int {
+    let all = waiting + (current.map { [$0] } ?? [])
+    return all.count { $0.manager == manager && $0.operation.isWriteCommand }
+  }
+
+  /// Whether nobody waits for the end of an operation: Apple has no call for that of a write without response. An app that was told
+  /// to wait is told when there is room (`peripheralIsReady(toSendWriteWithoutResponse:)`).
+  mutating func endsUnheard(_ item: Item) -> Bool {
+    guard item.operation.isWriteCommand else { return false }
+    guard crowded.contains(item.manager) else { return true }
+    if writeCommands(of: item.manager) == 0 { crowded.remove(item.manager) }
+    return false
+  }
   mutating func addDiscovery(_ item: Item) { discoveries.append(item) }
 
   /// Removes and returns the discoveries that can be answered now.

@@ -44,7 +44,8 @@ extension BluetoothSystem {
   }
 
   mutating func finish(_ item: OperationQueue.Item, _ peer: PeerIdentifier, _ result: OperationResult) {
-    tell(item.manager, .operationCompleted(peer, item.identifier, result))
+    let isUnheard = operations[peer]?.endsUnheard(item) ?? item.operation.isWriteCommand
+    tell(item.manager, .operationCompleted(peer, item.identifier, result), wakes: !isUnheard)
   }
 
   mutating func runOperations() {

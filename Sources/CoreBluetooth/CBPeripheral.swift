@@ -41,7 +41,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   var owesReadiness = false
 
   /// How many writes without response may be on their way to the system before `canSendWriteWithoutResponse` is `false`.
-  static let writeWindow = 32
+  static let writeWindow = PeripheralOperation.writeWindow
   /// How many may be at all. Apps that never ask write in one go: as on Apple's systems, what comes beyond the window is sent as far
   /// as there is room (CBPeripheral.h, `writeValue:forCharacteristic:type:`: "best-effort").
   static let writeLimit = 128

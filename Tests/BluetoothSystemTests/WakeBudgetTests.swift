@@ -191,4 +191,39 @@ struct WakeBudgetTests {
     desk.value([2])
     #expect(desk.launches.count == 1, "its preserved state survives")
   }
+
+  @Test("W2 C5: the end of a write without response wakes no app that is not waiting for room", arguments: [1, 32])
+  func writeCommand(count: Int) {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.handle(
+      .daemon(
+        .signal(
+          .propertiesChanged(
+            path: Desk.characteristicPath, interface: InterfaceName.gattCharacteristic,
+            changed: ["Flags": .strings(["write-without-response", "notify"])], invalidated: []))))
+    desk.leave()
+    desk.settle()
+    desk.answersCalls = false
+    desk.pass(.seconds(9))
+    for number in 1...count {
+      desk.say(
+        .central(
+          Desk.central,
+          .perform(
+            desk.peer, OperationIdentifier(UInt64(100 + number)),
+            .writeCharacteristic(0x0b, value: [1], withResponse: false))))
+    }
+    desk.pass(.seconds(2))
+    #expect(desk.state == .suspended)
+    for _ in 0..<count {
+      guard let call = desk.lastCall(where: { if case .writeValue = $0 { true } else { false } }) else { break }
+      desk.forget()
+      desk.handle(.daemon(.reply(call, .success(.none))))
+    }
+    #expect(desk.state == (count < 32 ? .suspended : .background))
+    desk.forget()
+    desk.value([7])
+    #expect(desk.bodies.contains("valueUpdated"), "and is told with the next event")
+  }
 }

@@ -45,8 +45,16 @@ struct App: Sendable {
   struct Waiting: Sendable {
     var manager: ManagerKey
     var body: AppLink.Event.Body
+    /// Whether a suspended app is woken for it.
+    let wakes: Bool
     /// How many processes have ended after this was sent to them, and before they had handled it.
     var deaths = 0
+
+    init(manager: ManagerKey, body: AppLink.Event.Body, wakes: Bool? = nil) {
+      self.manager = manager
+      self.body = body
+      self.wakes = wakes ?? body.wakes
+    }
   }
 
   init(_ declaration: AppDeclaration) { self.declaration = declaration }

@@ -8,7 +8,7 @@ extension App {
     if actions.hasUntold { return .event(.actionRequested) }
     guard process.wakeNotBefore <= now else { return nil }
     return queue.first { waiting in
-      waiting.body.wakes && mayWorkInBackground(waiting.manager.role) && !stateless.contains(waiting.manager)
+      waiting.wakes && mayWorkInBackground(waiting.manager.role) && !stateless.contains(waiting.manager)
     }.map { .event($0.body.kind) }
   }
 
