@@ -128,8 +128,8 @@ public final class SimulatedPeripheral: @unchecked Sendable {
 
   // MARK: What it offers
 
-  /// Replaces its services, as a new firmware does. Centrals that are connected are told `didModifyServices`, subscriptions end, and the
-  /// advertisement names the new services. Values are those of the new services.
+  /// Replaces its services, as a new firmware does. Centrals that are connected are told `didModifyServices`, as a rule of what is gone and then
+  /// of what is new, because bluetoothd indicates each service. Subscriptions end, and the advertisement names the new services. Values are those of the new services.
   public func setServices(_ services: [SimulatedService]) {
     let table = Self.table(services, of: name)
     let run = lock.withLock {
