@@ -115,6 +115,24 @@ struct NewLinkTests {
     #expect(try probe(home).notes == ["restored 2", "connected 2"], "\(home.transcript(of: Self.app))")
   }
 
+  @Test("S4: values come after a loss in which the system was away, bonded or not", arguments: [false, true])
+  func systemAway(isBonded: Bool) async throws {
+    let (home, sensor) = await subscribed(isBonded: isBonded)
+    home.move("sensor", x: 1000)
+    await home.nextCall("didDisconnectPeripheral", to: Self.app, within: .seconds(60))
+    home.restartSystem("phone")
+    await home.advance(by: .seconds(5))
+    home.move("sensor", x: 0)
+    await home.nextCall("didConnect", to: Self.app, within: .seconds(60))
+    await home.advance(by: .seconds(10))
+    // And once more while it is connected.
+    home.restartSystem("phone")
+    await home.advance(by: .seconds(5))
+    sensor.setValue(Data([8]), of: "FFE1")
+    let value = await home.nextCall("didUpdateValueFor", to: Self.app, within: .seconds(10))
+    #expect(value?.value == Data([8]), "\(home.transcript(of: Self.app))")
+  }
+
   @Test("C4: what an ended connection had is not there for an app's next process, to which it was not restored")
   func notRestored() async throws {
     let (home, _) = await subscribed(identifier: "watcher") { probe in
