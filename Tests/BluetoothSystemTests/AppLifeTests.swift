@@ -195,11 +195,13 @@ struct AppLifeTests {
     #expect(desk.events.first?.sequence == EventSequence(last.rawValue + 1))
   }
 
-  @Test("A suspended app whose request completed while the daemon was away is woken and told once")
+  @Test("L3: a suspended app whose request completed while the daemon was away is woken and told once")
   func suspendedOverRestart() {
+    let announced = ConnectOptions(notifyOnConnection: true)
     var desk = Desk()
     desk.connectAndSubscribe()
-    desk.loseAndAskAgain()
+    desk.linkDown()
+    desk.say(.central(Desk.central, .connect(desk.peer, announced)))
     desk.fallAsleep()
     #expect(desk.state == .suspended)
     let last = EventSequence(desk.lastSequence)
@@ -210,9 +212,15 @@ struct AppLifeTests {
     desk.attach(lastEvent: last)
     let view = ManagerView(
       state: .poweredOn, peripherals: [PeripheralSnapshot(identifier: desk.peer, state: .connecting)],
-      connectOptions: [desk.peer: ConnectOptions()])
+      connectOptions: [desk.peer: announced])
     desk.say(.resumeManager(Desk.central, ManagerCreation(role: .central, restoreIdentifier: "central"), view))
     #expect(desk.bodies == ["connected"])
+    #expect(desk.recorded(.requestCompleted) == 1)
+    // The next link completes the next request.
+    desk.linkDown()
+    desk.say(.central(Desk.central, .connect(desk.peer, announced)))
+    desk.linkUp()
+    #expect(desk.recorded(.requestCompleted) == 2)
   }
 
   @Test("A keep-alive app is started at boot and at once after it ended; a crash loop backs off")

@@ -74,24 +74,20 @@ struct StoryEndTests {
     #expect(try judge(promise, away(.moved, after: 20, to: 1)).judgement == .broken)
   }
 
-  @Test(
-    "L3: a request of which an agent was not told, because its latchkeyd had just been started again, completes once")
+  @Test("L3: a request completes again only for an agent that was not told of it by a latchkeyd that was then killed")
   func completedAnew() throws {
-    func completion(_ story: [JournalEntry]) throws -> Int {
-      try #require(story.lastIndex { $0.is(Recorded.Daemon.requestCompleted) })
-    }
-    let story = StoryJournal.suspended.inserting(Recorded.Daemon.started, before: Recorded.Story.ownerReturned)
-    var anew = story
-    let completed = try completion(story)
-    let resumed = try #require(story.lastIndex { $0.is(Recorded.Daemon.appResumed) })
-    anew.insert(story[completed], at: resumed + 1)
-    let result = try judge("request-held", anew)
-    #expect(result.judgement == .kept, "\(result.reason)")
-    // One that the agent has been told of may not complete again.
-    var twice = story
+    let story = StoryJournal.suspended
+    let completed = try #require(story.lastIndex { $0.is(Recorded.Daemon.requestCompleted) })
     let told = try #require(story.lastIndex { $0.is(Recorded.Agent.didConnect) })
-    twice.insert(story[completed], at: told + 1)
-    #expect(try judge("request-held", twice).judgement == .broken)
+    func again(at index: Int, restarted: Bool) throws -> PromiseResult {
+      var again = story
+      again.insert(story[completed], at: index)
+      let started = again.inserting(Recorded.Daemon.started, before: Recorded.Daemon.requestCompleted, last: true)
+      return try judge("request-held", restarted ? started : again)
+    }
+    #expect(try again(at: completed + 1, restarted: true).judgement == .kept)
+    #expect(try again(at: completed + 1, restarted: false).judgement == .broken)
+    #expect(try again(at: told + 1, restarted: true).judgement == .broken)
   }
 
   @Test("L3: an owner who is back before the agent has to be suspended has tried no request")

@@ -119,10 +119,12 @@ extension BluetoothSystem {
         untoldConnections.insert(peer)
         continue
       }
+      let isNews = held[key, peer]?.isCompleted == false
       held[key, peer]?.linkIsUp(unixSeconds: unixSeconds)
       attempts[peer] = nil
-      journal(.requestCompleted, [.app: key.app, .peripheral: peer.uuidString])
+      if isNews { journal(.requestCompleted, [.app: key.app, .peripheral: peer.uuidString]) }
       tell(key, .connected(snapshot(peer, key)))
+      guard isNews else { continue }
       alert(key, peer, held[key, peer]?.options.notifyOnConnection ?? false, "connected")
     }
   }

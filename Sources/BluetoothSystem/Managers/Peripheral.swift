@@ -14,6 +14,9 @@ struct Peripheral: Sendable {
   var invalidServices: Set<AttributeHandle> = []
   /// All services that were there when the app last looked for some, and since. `nil` if it has not looked.
   var seenServices: Set<AttributeHandle>?
+  /// The link that is up has completed the request. An app that kept running while the system was away has to be told so after it
+  /// has come back, even if that was queued for it already; it is the same completion.
+  private(set) var isCompleted = false
   /// The time from which the request counts, as set by the app.
   private(set) var notBefore = Instant.zero
   /// When the app asked for it, or when its link came up, in seconds since 1970. It is for people, and is not on disk:
@@ -53,6 +56,7 @@ struct Peripheral: Sendable {
     self.options = options
     guard !isWanted else { return false }
     isWanted = true
+    isCompleted = false
     notBefore = now + .seconds(options.startDelaySeconds)
     sinceUnixSeconds = unixSeconds
     told = .connecting
@@ -85,6 +89,7 @@ struct Peripheral: Sendable {
 
   mutating func linkIsUp(unixSeconds: Double) {
     told = .connected
+    isCompleted = true
     // With the link the app is shown all that is kept, and may use it again.
     invalidServices = []
     sinceUnixSeconds = unixSeconds
@@ -92,6 +97,7 @@ struct Peripheral: Sendable {
 
   mutating func linkIsLost(isBonded: Bool?, unixSeconds: Double) {
     sinceUnixSeconds = unixSeconds
+    isCompleted = false
     let isReconnecting = options.enableAutoReconnect
     isWanted = isReconnecting
     told = isReconnecting ? .connecting : .disconnected

@@ -122,17 +122,15 @@ enum AwayPromises {
     guard let first = completed.first.map({ evidence.entries[$0] }), let index = completed.first else {
       return evidence.missing("no request of the agent completed after the return", since: arrival)
     }
-    // If a link is lost again, the request is held again and completes again. If latchkeyd was started again meanwhile, it learns
-    // only from the agent that it has woken what that has not been told yet, and completes it for that.
+    // If a link is lost again, the request is held again and completes again. A latchkeyd that was started again completes for the
+    // agent what the one before had not told it.
     let again = completed.dropFirst().prefix { completion in
       evidence.first(in: index..<completion) { $0.isLink(.linkDown) && $0.isLink(of: absence.phone) } == nil
     }.filter { completion in
       let between = index..<completion
-      let wasRestarted =
-        evidence.first(in: silenced..<index) { $0.isDaemon(.started) && $0.machine == absence.phone } != nil
-      let wasWoken = evidence.first(in: between) { $0.isDaemon(.appResumed) && concerns($0) } != nil
+      let wasRestarted = evidence.first(in: between) { $0.isDaemon(.started) && $0.machine == absence.phone } != nil
       let wasTold = evidence.first(in: between) { $0.isAgent(.didConnect) && $0.machine == absence.phone } != nil
-      return wasTold || !wasRestarted || !wasWoken
+      return wasTold || !wasRestarted
     }
     guard again.isEmpty else {
       return .broken("\(again.count + 1) requests completed on arrival", [first] + again.map { evidence.entries[$0] })
