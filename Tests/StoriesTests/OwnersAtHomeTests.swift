@@ -71,6 +71,22 @@ struct OwnersAtHomeTests {
     }
   }
 
+  @Test("L2: somebody whose link was lost because the door's machine went down has stayed, if it is there again afterwards")
+  func stayedOverReboot() throws {
+    let left =
+      home + [
+        leaves(100, "alice"), link(116, "alice", isUp: false), line(130, "door", Recorded.Story.machineDown),
+        link(130, "bob", isUp: false),
+        line(190, "door", Recorded.Story.machineUp), line(191, "door", Recorded.Lock.started, [.bolt: "unlocked"]),
+      ]
+    let result = try judge("locked-on-leaving", left + [link(192, "bob", isUp: true)])
+    #expect(result.judgement == .notJudged && result.reason.hasPrefix("bob stayed"), "\(result.reason)")
+    #expect(try judge("locked-on-leaving", left).judgement == .broken)
+    // Of what happens after the boot the lock knows.
+    let again = left + [link(192, "bob", isUp: true), link(210, "bob", isUp: false)]
+    #expect(try judge("locked-on-leaving", again).judgement == .broken)
+  }
+
   @Test("L2: a lock that stays open behind the last owner is still found, whoever was there before")
   func nobodyStayed() throws {
     let left = home + [leaves(100, "alice"), link(116, "alice", isUp: false)]

@@ -47,7 +47,7 @@ enum LeavingPromises {
       if let locked = hand.first(where: { $0[.to] == "locked" }) {
         return evidence.neverJudged("a hand had locked the bolt before the lock did", [left, locked])
       }
-      if let machine = stayed(evidence, absence) {
+      if let machine = stayed(evidence, absence, door: door) {
         return evidence.neverJudged("\(machine) stayed: the lock locks behind the last phone that leaves", [left])
       }
       if let passage = passageMode(evidence, absence, door: door) {
@@ -89,8 +89,9 @@ enum LeavingPromises {
   }
 
   /// A machine whose phone had proven itself to the lock before, and kept its link while the lock would have locked behind the other. What
-  /// it does later is its owner's own departure.
-  private static func stayed(_ evidence: Evidence, _ absence: Absence) -> String? {
+  /// it does later is its owner's own departure. A link that was lost because the door's machine went down is nobody's departure, if the
+  /// phone has one again when that machine is back.
+  private static func stayed(_ evidence: Evidence, _ absence: Absence, door: String) -> String? {
     let proofs = evidence.all(in: 0..<absence.departure) {
       $0.machine != absence.phone
         && ($0.isAgent(.statusAnswered) || $0.isAgent(.unlockAnswered) || $0.isAgent(.lockAnswered))
@@ -105,12 +106,23 @@ enum LeavingPromises {
               || ($0.isAgent(.didDisconnect) && $0.machine == machine))
         }.allSatisfy { lost in
           let since = evidence.entries[lost].t
+          let isDoorDown = wasDown(evidence, door, at: lost)
           return evidence.first(in: lost..<absence.away.upperBound) {
-            $0.t - since <= leavingDelay
+            (isDoorDown || $0.t - since <= leavingDelay)
               && (($0.isLink(.linkUp) && $0[.central] == machine) || ($0.isAgent(.didConnect) && $0.machine == machine))
           } != nil
         }
     }
+  }
+
+  /// Whether this machine was down when the link was lost, or had been down just before, so that the link ended by itself.
+  private static func wasDown(_ evidence: Evidence, _ machine: String, at lost: Int) -> Bool {
+    let last = evidence.last(before: lost + 1) {
+      $0.machine == machine && ($0.isMark(.machineDown) || $0.isMark(.machineUp))
+    }
+    guard let last else { return false }
+    let change = evidence.entries[last]
+    return change.isMark(.machineDown) || evidence.entries[lost].t - change.t <= leavingDelay
   }
 
   private static func linkLost(_ evidence: Evidence, _ absence: Absence) -> Finding {
