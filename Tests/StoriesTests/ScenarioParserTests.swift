@@ -249,4 +249,34 @@ struct ScenarioParserTests {
     }
     #expect(error?.choices.contains("days-away") == true)
   }
+
+  @Test("H1: a mapping takes the keys of others with '<<', its own first; a text on several lines is one line")
+  func merged() throws {
+    func scenario(_ merge: String) throws -> Scenario {
+      try ScenarioParser.parse(
+        """
+        name: small
+        machines:
+          door: {position: [0, 0], apps: [lock]}
+          alice: &alice {position: [1, 0], apps: [agent]}
+          idle: &idle {position: [5, 0]}
+          bob: {\(merge), position: [2, 0]}
+        steps:
+          - note: |
+              two
+              lines
+            pass: 1s
+        """, file: "small.yaml")
+    }
+    for merge in ["<<: *alice", "<<: [*alice, *idle]", "<<: [*idle, *alice]", "<<: {<<: *alice, position: [3, 0]}"] {
+      let story = try scenario(merge)
+      let bob = try #require(story.machines.first { $0.name == "bob" })
+      #expect(bob.position == Place(x: 2, y: 0) && bob.apps == [.agent])
+      #expect(story.chapters.first?.steps.first?.note == "two lines")
+    }
+    #expect(throws: ScenarioError.self) { try scenario("<<: 7") }
+    #expect(throws: ScenarioError.self) { try scenario("\"<<\": *alice") }
+    let many = Array(repeating: "*alice", count: 101).joined(separator: ", ")
+    #expect(throws: ScenarioError.self) { try scenario("<<: [\(many)]") }
+  }
 }

@@ -1,6 +1,7 @@
 import Yams
 
-/// Reads one YAML mapping strictly: unknown keys are errors, and every error names its line.
+/// Reads one YAML mapping strictly: unknown keys are errors, and every error names its line. `<<` merges the keys of other mappings,
+/// as in YAML 1.1 (<https://yaml.org/type/merge.html>).
 package struct MappingReader {
   package let file: String
   /// What is being read, for errors: `step 'move'`.
@@ -11,23 +12,51 @@ package struct MappingReader {
   package let keys: [String]
 
   package init(_ node: Node, subject: String, file: String) throws(ScenarioError) {
+    var mergesLeft = Self.maximumMerges
+    try self.init(node, subject: subject, file: file, &mergesLeft)
+  }
+
+  /// The most mappings that are merged into one, directly or by those that are merged into it.
+  private static let maximumMerges = 100
+
+  private init(_ node: Node, subject: String, file: String, _ mergesLeft: inout Int) throws(ScenarioError) {
+    func error(_ problem: String, at node: Node) -> ScenarioError {
+      ScenarioError(file: file, line: node.mark?.line, problem: problem)
+    }
     self.file = file
     self.subject = subject
     line = node.mark?.line
     guard case .mapping(let mapping) = node else {
-      throw ScenarioError(
-        file: file, line: node.mark?.line, problem: "\(subject) must be a mapping of keys and values")
+      throw error("\(subject) must be a mapping of keys and values", at: node)
     }
     var entries: [String: (line: Int?, value: Node)] = [:]
     var keys: [String] = []
+    var merged: [Node] = []
     for (key, value) in mapping {
-      guard let name = key.scalar?.string else {
-        throw ScenarioError(file: file, line: key.mark?.line, problem: "a key of \(subject) is not a word")
+      guard let name = key.scalar?.string else { throw error("a key of \(subject) is not a word", at: key) }
+      if name == "<<", key.scalar?.style == .plain {
+        merged += value.sequence.map(Array.init) ?? [value]
+        continue
       }
       guard entries.updateValue((key.mark?.line, value), forKey: name) == nil else {
-        throw ScenarioError(file: file, line: key.mark?.line, problem: "\(subject) has '\(name)' twice")
+        throw error("\(subject) has '\(name)' twice", at: key)
       }
       keys.append(name)
+    }
+    // The mapping's own keys come before merged ones, and those of the first mapping before those of the others.
+    for other in merged {
+      mergesLeft -= 1
+      guard mergesLeft >= 0 else {
+        throw error("more than \(Self.maximumMerges) mappings are merged into \(subject)", at: node)
+      }
+      guard case .mapping = other else {
+        throw error("'<<' of \(subject) must be a mapping, or a list of mappings", at: other)
+      }
+      let reader = try MappingReader(other, subject: subject, file: file, &mergesLeft)
+      for name in reader.keys where entries[name] == nil {
+        entries[name] = reader.entries[name]
+        keys.append(name)
+      }
     }
     self.entries = entries
     self.keys = keys
@@ -64,7 +93,7 @@ package struct MappingReader {
   }
 
   package func text(_ key: String, _ choices: [String] = []) throws(ScenarioError) -> String {
-    guard let text = try required(key, choices).scalar?.string, !text.isEmpty else {
+    guard let text = (try required(key, choices).scalar?.string).map(Self.oneLine), !text.isEmpty else {
       throw error("'\(key)' of \(subject) must be a word or a line of text", at: key, choices: choices)
     }
     // It is printed to terminals, which treat some characters as commands.
@@ -74,6 +103,12 @@ package struct MappingReader {
         at: key)
     }
     return text
+  }
+
+  /// Text on several lines (`|`), and the end of a line with which every block of text ends, as one line.
+  private static func oneLine(_ text: String) -> String {
+    guard text.contains(where: \.isNewline) else { return text }
+    return text.split(whereSeparator: \.isNewline).joined(separator: " ")
   }
 
   package func optionalText(_ key: String) throws(ScenarioError) -> String? {
