@@ -105,6 +105,7 @@ package struct BlueZModel: Sendable {
     case pairingFailed(device: ObjectPath, reason: UInt8)
     case paired(device: ObjectPath)
     case radioRefused(String)
+    case nothingToForget
   }
 
   package private(set) var configuration: BlueZConfiguration
@@ -219,7 +220,9 @@ package struct BlueZModel: Sendable {
     case .boot: if !isRunning { restartDeadline = now + configuration.timings.boot }
     case .setPowered(let isOn): if isOn { powerOn() } else { switchOff() }
     case .forgetPairings:
-      for path in devices.filter({ $0.value.bond != nil }).keys.sorted() { removeDevice(path) }
+      let bonded = devices.filter { $0.value.bond != nil }.keys.sorted()
+      if bonded.isEmpty { outbox.append(.diagnostic(.nothingToForget)) }
+      for path in bonded { removeDevice(path) }
     case .setBlocked(let isBlocked): setBlocked(isBlocked)
     case .setPlugged(let isPlugged): setPlugged(isPlugged)
     }

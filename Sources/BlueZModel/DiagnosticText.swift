@@ -14,6 +14,7 @@ extension BlueZModel.Diagnostic: CustomStringConvertible {
       "pairing with \(device) failed, reason 0x\(String(reason, radix: 16)) of the Security Manager"
     case .paired(let device): "paired with \(device)"
     case .radioRefused(let reason): "the radio refused: \(reason)"
+    case .nothingToForget: "no pairings to remove"
     }
   }
 }

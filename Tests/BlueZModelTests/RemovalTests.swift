@@ -22,6 +22,22 @@ import TimeTypes
     #expect(bench.phoneObjects[path] == nil)
   }
 
+  @Test("H1: a user who removes all pairings where there are none is told so")
+  func nothingToForget() {
+    var bench = Bench()
+    let path = bench.settle()
+    func isTold() -> Bool {
+      bench.events.contains {
+        if case .diagnostic(Bench.phone, let text) = $0.event { text == "no pairings to remove" } else { false }
+      }
+    }
+    bench.command(.forgetPairings(machine: Bench.phone))
+    bench.run(.seconds(3))
+    #expect(bench.phoneObjects[path] == nil && !isTold())
+    bench.command(.forgetPairings(machine: Bench.phone))
+    #expect(isTold())
+  }
+
   @Test("H4: without power no device is removed; one that is not known is not known")
   func withoutPower() {
     var bench = Bench()

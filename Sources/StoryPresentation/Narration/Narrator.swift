@@ -76,6 +76,9 @@ package struct Narrator: Sendable {
     case .bluetoothdStopped: return entry.deed(.system, "bluetoothd ends\(Words.because(entry[.cause]))")
     case .bluetoothdStarted: return entry.deed(.system, "bluetoothd starts")
     case .adapterPowered: return entry.deed(.system, "Bluetooth is \(entry[.on] == "true" ? "on" : "off")")
+    // The text is the simulator's (`BlueZModel.Diagnostic.nothingToForget`). A story that forgets pairings is about pairings.
+    case .bluetoothdDiagnostic where entry[.text] == "no pairings to remove":
+      return entry.deed(.trouble, "there are none: \(entry[.machine] ?? "it") has no pairings")
     case .bluetoothdDiagnostic, .controllerAttached, .controllerDetached, .controllerAdapter, .walkBegan,
       .walkEnded, .advertisingChanged, .scanningChanged:
       return nil
