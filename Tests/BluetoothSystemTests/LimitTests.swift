@@ -76,6 +76,19 @@ struct LimitTests {
     }
   }
 
+  @Test("L3: the record of a request that its app makes for later says from when on it counts")
+  func delayIsRecorded() {
+    for (delay, recorded) in [(0, nil), (90, "90000"), (0.0004, nil), (1e300, "86400000")] as [(Double, String?)] {
+      var desk = Desk()
+      desk.appear()
+      desk.open()
+      desk.createCentral()
+      desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions(startDelaySeconds: delay))))
+      let fields = desk.effects.compactMap { if case .record(.requestHeld, let fields) = $0 { fields } else { nil } }
+      #expect(fields.map { $0[.milliseconds] } == [recorded])
+    }
+  }
+
   @Test("H2: a delay that is not a number counts as none, and is stored as none")
   func delaysAtTheEdge() {
     for delay in [Double.nan, .infinity, -.infinity, -1, 1e300] {

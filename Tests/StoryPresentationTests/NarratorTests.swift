@@ -28,6 +28,20 @@ struct NarratorTests {
     #expect(!texts.contains { $0.contains("org.latchkey") }, "\(texts)")
   }
 
+  @Test("A15: a request that counts from later on is told so, and so is a user who finds no pairings to remove")
+  func laterAndNone() {
+    let held = StoryJournal.dead.inserting(
+      Recorded.Daemon.requestHeld, [.app: Recorded.agentIdentifier, .milliseconds: "240000"],
+      before: Recorded.Daemon.appSuspended)
+    let texts = told(
+      held.inserting(
+        Recorded.Radio.bluetoothdDiagnostic, [.machine: "phone", .text: "no pairings to remove"],
+        before: Recorded.Daemon.appSuspended)
+    ).map(\.text)
+    let kept = "latchkeyd keeps the connection request of the agent, after 4 min for as long as it takes"
+    #expect(texts.contains(kept) && texts.contains("there are none: phone has no pairings"), "\(texts)")
+  }
+
   @Test("A15: a door that is left alone is told with the reason")
   func asks() {
     let deeds = told(StoryJournal.jumped.with(Recorded.Agent.unlockAsked, .because, "noApproach"))

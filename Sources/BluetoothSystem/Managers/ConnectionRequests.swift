@@ -2,6 +2,7 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 import FoundationEssentials
+import JournalEvents
 import TimeTypes
 
 /// Apps' connection requests, and what apps are told about them. A request holds until the app cancels it.
@@ -31,7 +32,11 @@ extension BluetoothSystem {
     if isNew {
       attempts[peer]?.renew()
       links[peer]?.brief.isAskedAnew()
-      journal(.requestHeld, [.app: key.app, .peripheral: peer.uuidString])
+      var fields: [JournalField: String] = [.app: key.app, .peripheral: peer.uuidString]
+      // A request that its app makes for later holds, and is not carried out before that.
+      let delay = Int(options.startDelaySeconds * 1000)
+      if delay > 0 { fields[.milliseconds] = String(delay) }
+      journal(.requestHeld, fields)
     }
   }
 

@@ -17,7 +17,7 @@ enum DaemonNarration {
     case .appAuthorization:
       entry.deed(.person, "the user says that \(app) \(entry[.state] == "denied" ? "may not" : "may") use Bluetooth")
     case .requestHeld:
-      entry.deed(.system, "latchkeyd keeps the connection request of \(app), for as long as it takes")
+      entry.deed(.system, "latchkeyd keeps the connection request of \(app), \(later(entry))for as long as it takes")
     case .bluetoothState: entry.deed(.system, "Bluetooth is \(state(entry[.state]))")
     case .machineResumed: entry.deed(.system, "the machine wakes up")
     case .appUnresponsive: entry.deed(.trouble, "\(app) does not respond")
@@ -46,6 +46,12 @@ enum DaemonNarration {
       // Some of these are warnings. What latchkeyd does about them is not a part of the story.
       nil
     }
+  }
+
+  /// From when on a request counts that its app made for later.
+  private static func later(_ entry: JournalEntry) -> String {
+    guard let pause = entry[.milliseconds].flatMap(Int.init) else { return "" }
+    return pause < 120_000 ? "after \(pause / 1000) s " : "after \(pause / 60_000) min "
   }
 
   private static func launch(_ reason: String?) -> String {
