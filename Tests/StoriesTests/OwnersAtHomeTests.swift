@@ -71,7 +71,7 @@ struct OwnersAtHomeTests {
     }
   }
 
-  @Test("L2: somebody whose link was lost because the door's machine went down has stayed, if it is there again afterwards")
+  @Test("L2: somebody who is linked again after the door's machine went down has stayed")
   func stayedOverReboot() throws {
     let left =
       home + [
