@@ -90,6 +90,42 @@ struct StoryEndTests {
     #expect(try again(at: told + 1, restarted: true).judgement == .broken)
   }
 
+  @Test("L3: an agent that its user asks for something on the way home could have renewed its request")
+  func askedOnTheWay() throws {
+    let agent: [JournalField: String] = [.app: Recorded.agentIdentifier]
+    /// What happens just after the way home has begun.
+    func onTheWay(_ story: [JournalEntry], _ event: some JournalEvent) throws -> [JournalEntry] {
+      var story = story.inserting(event, agent, before: Recorded.Story.ownerReturned, last: true)
+      let returned = try #require(story.lastIndex { $0.is(Recorded.Story.ownerReturned) })
+      story.swapAt(returned - 1, returned)
+      return story
+    }
+    let woken = try onTheWay(StoryJournal.suspended, Recorded.Daemon.appResumed)
+    #expect(try judge("request-held", woken).judgement == .broken)
+    let asked = try onTheWay(woken, Recorded.Story.userUnlocked)
+    let result = try judge("request-held", asked)
+    #expect(result.judgement == .notJudged && result.reason.hasPrefix("the user asked the agent"), "\(result.reason)")
+  }
+
+  @Test("L3: a request that counts from later on need not complete before that")
+  func requestForLater() throws {
+    let story = StoryJournal.suspended
+    let completed = try #require(story.lastIndex { $0.is(Recorded.Daemon.requestCompleted) })
+    let left = try #require(story.firstIndex { $0.is(Recorded.Story.ownerLeft) })
+    let returned = try #require(story.lastIndex { $0.is(Recorded.Story.ownerReturned) })
+    func held(until seconds: Int64) throws -> PromiseResult {
+      let pause = (story[returned].t - story[left].t) / 1_000_000 + seconds * 1000
+      let held = Array(story[..<completed]).inserting(
+        Recorded.Daemon.requestHeld,
+        [.app: Recorded.agentIdentifier, .peripheral: "P", .milliseconds: "\(pause)"],
+        before: Recorded.Daemon.appSuspended, last: true)
+      return try judge("request-held", held, endsAfter: 300)
+    }
+    let later = try held(until: 3600)
+    #expect(later.judgement == .notJudged && later.reason.contains("from a later time on"), "\(later.reason)")
+    #expect(try held(until: -3600).judgement == .broken)
+  }
+
   @Test("L3: an owner who is back before the agent has to be suspended has tried no request")
   func awakeYet() throws {
     func story(away seconds: Int64) throws -> [JournalEntry] {

@@ -120,7 +120,8 @@ enum AwayPromises {
     guard early.isEmpty else { return .broken("a request completed while the owner was away", early) }
     let completed = evidence.indices(in: home, where: isCompletion)
     guard let first = completed.first.map({ evidence.entries[$0] }), let index = completed.first else {
-      return evidence.missing("no request of the agent completed after the return", since: arrival)
+      return pause(evidence, absence, home)
+        ?? evidence.missing("no request of the agent completed after the return", since: arrival)
     }
     // If a link is lost again, the request is held again and completes again. A latchkeyd that was started again completes for the
     // agent what the one before had not told it.
@@ -150,11 +151,28 @@ enum AwayPromises {
       return evidence.neverJudged(
         "the agent was told of its radio, so it could have renewed its request", [fault, woken])
     }
+    if let called = evidence.first(in: silenced..<index, where: { $0.isUsersCall && concerns($0) }) {
+      return evidence.neverJudged(
+        "the user asked the agent for something before its request completed, so it could have renewed it",
+        [evidence.entries[called]])
+    }
     guard active.isEmpty else {
       return .broken("the agent ran before its request completed, so it could have renewed it", active)
     }
     let held = elapsed(from: evidence.entries[silenced], to: first)
     return .kept("completed after \(held) of silence", [evidence.entries[silenced], first])
+  }
+
+  /// The agent asked for its link only from a later time on, as one does that the lock turned away, and there was none by then.
+  private static func pause(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding? {
+    let held = evidence.last(before: home.upperBound) {
+      $0.isDaemon(.requestHeld) && $0.machine == absence.phone && $0.concerns(Recorded.agentIdentifier)
+    }.map { evidence.entries[$0] }
+    guard let held, let pause = held[.milliseconds].flatMap(Int64.init) else { return nil }
+    let from = held.t + pause * 1_000_000
+    let until = home.upperBound < evidence.entries.count ? evidence.entries[home.upperBound].t : evidence.endsAt
+    guard let until, until < from + LeavingPromises.lockingTime else { return nil }
+    return evidence.neverJudged("the agent had asked for its link only from a later time on", [held])
   }
 
   /// What the story did to the phone's Bluetooth, of which its agent, which was only suspended, was woken to be told.
