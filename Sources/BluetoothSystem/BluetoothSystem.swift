@@ -50,6 +50,7 @@ package struct BluetoothSystem: Sendable {
   /// Links that came up and may not carry everything yet.
   var capacities = PeerTable<LinkCapacity>()
   var rereading = Rereading()
+  var abandonedReads = AbandonedReads()
   /// Peers whose attributes changed in this turn, and peers that lack services they should have.
   var uncheckedDatabases: Set<PeerIdentifier> = []
   /// Services that have appeared on a link and that apps were not told of.

@@ -18,6 +18,8 @@ enum PendingCall: Sendable, Hashable {
   case requestDefaultAgent
   /// The operation at the head of this peripheral's queue.
   case operation(PeerIdentifier)
+  /// A read that nobody waits for any more.
+  case abandonedRead(ObjectPath)
   /// Answers every request that was waiting when the call was made.
   case rssi(PeerIdentifier)
   /// Asks whether the controller has the link.
@@ -59,6 +61,7 @@ extension BluetoothSystem {
     case .requestDefaultAgent: break
     case .pair(let token): paired(token, result)
     case .operation(let peer): operationCompleted(peer, result)
+    case .abandonedRead(let path): abandonedReadCompleted(path, result)
     case .rssi(let peer): signalRead(peer, result)
     case .probe(let peer): probed(peer, result)
     case .mtu(let peer): mtuRead(peer, result)

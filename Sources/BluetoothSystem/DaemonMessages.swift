@@ -71,6 +71,7 @@ extension BluetoothSystem {
     links = PeerTable()
     capacities = PeerTable()
     rereading = Rereading()
+    abandonedReads = AbandonedReads()
     for pending in open {
       switch pending {
       case .operation(let peer): failCurrentOperation(peer, .peripheralGone)

@@ -163,6 +163,7 @@ extension BluetoothSystem {
   mutating func valueArrived(_ path: ObjectPath, _ value: [UInt8]) {
     guard let owner = bluez.owners[path], let peer = bluez.devices[owner.device]?.peer else { return }
     peerSpoke(peer)
+    guard let value = abandonedReads.hold(value, at: path) else { return }
     guard operations[peer] != nil else { return deliverValue(path, value) }
     if let news = operations[peer]?.hold(value, of: owner.handle) { deliverValue(path, news) }
   }

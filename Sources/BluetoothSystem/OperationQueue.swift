@@ -114,21 +114,24 @@ struct OperationQueue: Sendable {
     return running?.heldValues ?? []
   }
 
-  /// Drops the current operation. A reply that still comes is ignored.
-  mutating func dropCurrent() -> Item? {
+  /// Drops the current operation.
+  /// - Returns: it, and the values that were held meanwhile.
+  mutating func dropCurrent() -> (item: Item, held: [[UInt8]])? {
     defer { running = nil }
-    return current
+    return running.map { ($0.item, $0.heldValues) }
   }
 
-  /// Removes what matches. Returns it in the order in which it was asked for, and says whether it included the
-  /// current operation.
-  mutating func remove(where matches: (Item) -> Bool) -> (items: [Item], wasRunning: Bool) {
+  /// Removes what matches. Returns it in the order in which it was asked for; `running` is the current operation if it is
+  /// among them, and the values that were held meanwhile.
+  mutating func remove(
+    where matches: (Item) -> Bool
+  ) -> (items: [Item], running: (item: Item, held: [[UInt8]])?) {
     var removed = (waiting + discoveries).filter(matches)
     waiting.removeAll(where: matches)
     discoveries.removeAll(where: matches)
-    let isRunning = current.map(matches) ?? false
-    if isRunning, let item = dropCurrent() { removed.append(item) }
-    return (removed.sorted { $0.identifier.rawValue < $1.identifier.rawValue }, isRunning)
+    let dropped = current.map(matches) == true ? dropCurrent() : nil
+    if let dropped { removed.append(dropped.item) }
+    return (removed.sorted { $0.identifier.rawValue < $1.identifier.rawValue }, dropped)
   }
 
   /// Keeps a value that may be the echo of the read under way. Returns what to deliver now: the value itself, or the

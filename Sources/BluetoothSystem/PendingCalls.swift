@@ -21,6 +21,11 @@ struct PendingCalls: Sendable {
   /// The call that a reply belongs to, or `nil` if its reply is no longer awaited.
   mutating func take(_ identifier: CallIdentifier) -> PendingCall? { open.removeValue(forKey: identifier) }
 
+  /// From now on its reply is another call's.
+  mutating func replace(_ pending: PendingCall, with other: PendingCall) {
+    for (identifier, _) in open.filter({ $0.value == pending }) { open[identifier] = other }
+  }
+
   /// Forgets a call. A reply that still comes is ignored.
   mutating func forget(_ pending: PendingCall) { open = open.filter { $0.value != pending } }
 

@@ -180,9 +180,23 @@ extension BluetoothSystem {
   }
 
   mutating func failCurrentOperation(_ peer: PeerIdentifier, _ error: PeerError) {
-    guard let item = operations[peer]?.dropCurrent() else { return }
-    calls.forget(.operation(peer))
+    guard let (item, held) = operations[peer]?.dropCurrent() else { return }
+    abandon(item, peer, held)
     finish(item, peer, .failed(error))
+  }
+
+  /// bluetoothd goes on with the operation. Its reply tells nobody anything; a read's tells what its echo is.
+  private mutating func abandon(_ item: OperationQueue.Item, _ peer: PeerIdentifier, _ held: [[UInt8]]) {
+    guard case .readCharacteristic(let handle) = item.operation,
+      let path = bluez.device(peer)?.attributes[handle]?.path
+    else { return calls.forget(.operation(peer)) }
+    abandonedReads.began(path, held: held)
+    calls.replace(.operation(peer), with: .abandonedRead(path))
+  }
+
+  mutating func abandonedReadCompleted(_ path: ObjectPath, _ result: Result<Reply, BlueZError>) {
+    let value: [UInt8]? = if case .success(.bytes(let value)) = result { value } else { nil }
+    for news in abandonedReads.answered(path, value) { deliverValue(path, news) }
   }
 
   /// Fails every operation of one manager on one peripheral.
@@ -196,7 +210,7 @@ extension BluetoothSystem {
     -> [OperationQueue.Item]
   {
     guard let removed = operations[peer]?.remove(where: matches) else { return [] }
-    if removed.wasRunning { calls.forget(.operation(peer)) }
+    if let running = removed.running { abandon(running.item, peer, running.held) }
     if operations[peer]?.isEmpty == true { operations[peer] = nil }
     return removed.items
   }

@@ -175,6 +175,40 @@ struct CentralTests {
     #expect(desk.bodies == ["operationCompleted", "valueUpdated"])
   }
 
+  @Test(
+    "C5: the echo of a read whose reader has gone is no notification for another manager", arguments: [true, false])
+  func abandonedReadEcho(_ isManagerDropped: Bool) throws {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    let reader = ManagerIdentifier(9)
+    desk.say(.createManager(reader, ManagerCreation(role: .central)))
+    desk.say(.central(reader, .connect(desk.peer, ConnectOptions())))
+    desk.say(.central(reader, .perform(desk.peer, OperationIdentifier(4), .discoverServices(nil))))
+    desk.say(
+      .central(reader, .perform(desk.peer, OperationIdentifier(5), .discoverCharacteristics(nil, service: 0x0a))))
+    #expect(desk.bodies.suffix(2) == ["operationCompleted", "operationCompleted"])
+    desk.forget()
+    desk.answersCalls = false
+    desk.say(.central(reader, .perform(desk.peer, OperationIdentifier(6), .readCharacteristic(0x0b))))
+    let call = try #require(
+      desk.effects.lazy.compactMap { effect -> CallIdentifier? in
+        if case .bluez(.call(let identifier, _, .readValue)) = effect { identifier } else { nil }
+      }.first)
+    desk.value([4])
+    if isManagerDropped {
+      desk.say(.destroyManager(reader))
+    } else {
+      desk.say(.central(reader, .cancelConnection(desk.peer)))
+    }
+    desk.forget()
+    desk.value([5])
+    desk.value([6])
+    desk.handle(.daemon(.reply(call, .success(.bytes([6])))))
+    #expect(desk.bodies == ["valueUpdated", "valueUpdated"], "4 and 5 are notifications")
+    desk.value([6])
+    #expect(desk.bodies.count == 3, "and so is what comes after the answer")
+  }
+
   @Test("An operation in progress when the link is lost ends with an error before the loss is reported")
   func operationAtLoss() {
     var desk = Desk()
