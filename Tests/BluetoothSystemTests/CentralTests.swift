@@ -132,6 +132,20 @@ struct CentralTests {
     #expect(desk.bodies == ["connected"])
   }
 
+  @Test("C3: a request that is made and taken back while the link ends leaves no device on the accept list")
+  func askedAgainAndCancelledWhileEnding() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.say(.central(Desk.central, .cancelConnection(desk.peer)))
+    desk.forget()
+    desk.connect()
+    #expect(desk.asked(\.isProfileRegistration) == 1, "the device is put on the list again")
+    desk.say(.central(Desk.central, .cancelConnection(desk.peer)))
+    #expect(desk.asked { $0 == .disconnect } == 1)
+    desk.change(["RSSI": .int16(-50)])
+    #expect(desk.asked { $0 == .disconnect } == 1, "once")
+  }
+
   @Test("C4, C5: discovery shows what was asked for; reads, writes and values go through")
   func operations() {
     var desk = Desk()

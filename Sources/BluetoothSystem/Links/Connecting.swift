@@ -139,13 +139,12 @@ extension BluetoothSystem {
     askForEnd(device)
   }
 
-  /// The link is ending already, but perhaps only to be made anew: then the device was still trusted when its end was asked
-  /// for, and stays on the accept list.
+  /// The link is ending already. The device stays on the accept list if it was still trusted when that was asked for, because
+  /// the link was to be made anew, or if it was put there since, because an app asked for it again.
   private mutating func endsForGood(_ device: Device) {
-    guard peers[device.peer]?.isEnding != true else { return }
-    disarm(device.peer)
+    let isArmed = disarm(device.peer)
     noteEnding(device.peer)
-    guard distrust(device) else { return }
+    guard distrust(device) || isArmed else { return }
     call(device.path, .disconnect, for: .ignored)
   }
 
