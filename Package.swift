@@ -379,8 +379,8 @@ let package = Package(
     tests(
       "StoryPresentationTests",
       [
-        "AppLink", "StoryPresentation", "Stories", "StoryTesting", "ConsoleOutput", "Journal", "JournalEvents",
-        "TimeTypes",
+        "AppLink", "BlueZModel", "StoryPresentation", "Stories", "StoryTesting", "ConsoleOutput", "Journal",
+        "JournalEvents", "TimeTypes",
       ]),
     tests("MachinePresentationTests", ["MachinePresentation", "AppLink", "ConsoleOutput"]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),

@@ -14,8 +14,7 @@ struct OperationQueue: Sendable {
   private struct Running {
     let item: Item
     let givenUpAt: Instant
-    /// Values that arrived during a read of the same attribute. One of them may be the read's own echo.
-    var heldValues: [[UInt8]] = []
+    var held = HeldValues()
   }
 
   private(set) var waiting: [Item] = []
@@ -31,14 +30,13 @@ struct OperationQueue: Sendable {
   private static let retryLimit = 10
   /// The delay between tries while another client's operation on the same attribute is under way.
   private static let retryDelay: Duration = .milliseconds(200)
-  private static let heldLimit = 32
   /// Managers whose apps were told to wait before further writes without response.
   private var crowded: Set<ManagerKey> = []
 
   var isEmpty: Bool { waiting.isEmpty && running == nil && discoveries.isEmpty }
   var current: Item? { running?.item }
   var waitingCount: Int { waiting.count + discoveries.count }
-  var heldCount: Int { running?.heldValues.count ?? 0 }
+  var heldCount: Int { running?.held.count ?? 0 }
   func waitingCount(of app: String) -> Int { (waiting + discoveries).count { $0.manager.app == app } }
   func discoversServices(for manager: ManagerKey) -> Bool {
     discoveries.contains { item in
@@ -96,36 +94,37 @@ struct OperationQueue: Sendable {
     running = Running(item: waiting.removeFirst(), givenUpAt: now + Self.limit)
   }
 
-  /// Another client on this machine is using the attribute, so the operation is tried again soon. Returns `false`
-  /// after too many tries.
-  mutating func postpone(at now: Instant) -> Bool {
-    guard let item = current, retries < Self.retryLimit else { return false }
+  /// Another client on this machine is using the attribute, so the operation is tried again soon.
+  ///
+  /// - Returns: the values held in the meantime; `nil` after too many tries.
+  mutating func postpone(at now: Instant) -> HeldValues? {
+    guard let running, retries < Self.retryLimit else { return nil }
     retries += 1
     retryAt = now + Self.retryDelay
-    waiting.insert(item, at: 0)
-    running = nil
-    return true
+    waiting.insert(running.item, at: 0)
+    self.running = nil
+    return running.held
   }
 
   /// bluetoothd has answered. Returns the values held in the meantime.
-  mutating func complete() -> [[UInt8]] {
+  mutating func complete() -> HeldValues {
     defer { running = nil }
     retries = 0
-    return running?.heldValues ?? []
+    return running?.held ?? HeldValues()
   }
 
   /// Drops the current operation.
   /// - Returns: it, and the values that were held meanwhile.
-  mutating func dropCurrent() -> (item: Item, held: [[UInt8]])? {
+  mutating func dropCurrent() -> (item: Item, held: HeldValues)? {
     defer { running = nil }
-    return running.map { ($0.item, $0.heldValues) }
+    return running.map { ($0.item, $0.held) }
   }
 
   /// Removes what matches. Returns it in the order in which it was asked for; `running` is the current operation if it is
   /// among them, and the values that were held meanwhile.
   mutating func remove(
     where matches: (Item) -> Bool
-  ) -> (items: [Item], running: (item: Item, held: [[UInt8]])?) {
+  ) -> (items: [Item], running: (item: Item, held: HeldValues)?) {
     var removed = (waiting + discoveries).filter(matches)
     waiting.removeAll(where: matches)
     discoveries.removeAll(where: matches)
@@ -134,13 +133,11 @@ struct OperationQueue: Sendable {
     return (removed.sorted { $0.identifier.rawValue < $1.identifier.rawValue }, dropped)
   }
 
-  /// Keeps a value that may be the echo of the read under way. Returns what to deliver now: the value itself, or the
-  /// oldest held value if there are too many. The echo comes together with the read's answer, so it is among the last
-  /// values; older ones are news.
+  /// Keeps a value that may be the echo of the read under way.
+  /// - Returns: what to deliver now: the value itself, or the oldest held value if there are too many.
   mutating func hold(_ value: [UInt8], of handle: AttributeHandle) -> [UInt8]? {
     guard case .readCharacteristic(handle)? = current?.operation else { return value }
-    running?.heldValues.append(value)
-    return heldCount > Self.heldLimit ? running?.heldValues.removeFirst() : nil
+    return running?.held.hold(value)
   }
 }
 

@@ -154,14 +154,15 @@ extension BluetoothSystem {
     if case .failure(let error) = result, error.kind == .inProgress {
       if case .setNotify = item.operation, let path, sessions[path] != nil {
         // Our own session is already starting.
-      } else if operations[peer]?.postpone(at: now) == true {
-        return
+      } else if let held = operations[peer]?.postpone(at: now) {
+        return deliver(held.news(besides: nil), path)
       }
     }
-    var held = operations[peer]?.complete() ?? []
+    let held = operations[peer]?.complete() ?? HeldValues()
+    var echo: [UInt8]?
     switch (item.operation, result) {
     case (.readCharacteristic, .success(.bytes(let value))), (.readDescriptor, .success(.bytes(let value))):
-      if let echo = held.lastIndex(of: value) { held.remove(at: echo) }
+      echo = value
       finish(item, peer, .value(value))
     case (.writeCharacteristic, .success), (.writeDescriptor, .success): finish(item, peer, .done)
     case (.setNotify(let on, let handle), .success):
@@ -176,7 +177,12 @@ extension BluetoothSystem {
       finish(item, peer, .failed(PeerError(error, reading: isRead)))
     default: finish(item, peer, .failed(.coreBluetooth(.unknown, message: "bluetoothd's answer makes no sense.")))
     }
-    if let path { for value in held { deliverValue(path, value) } }
+    deliver(held.news(besides: echo), path)
+  }
+
+  private mutating func deliver(_ news: [[UInt8]], _ path: ObjectPath?) {
+    guard let path else { return }
+    for value in news { deliverValue(path, value) }
   }
 
   mutating func failCurrentOperation(_ peer: PeerIdentifier, _ error: PeerError) {
@@ -186,7 +192,7 @@ extension BluetoothSystem {
   }
 
   /// bluetoothd goes on with the operation. Its reply tells nobody anything; a read's tells what its echo is.
-  private mutating func abandon(_ item: OperationQueue.Item, _ peer: PeerIdentifier, _ held: [[UInt8]]) {
+  private mutating func abandon(_ item: OperationQueue.Item, _ peer: PeerIdentifier, _ held: HeldValues) {
     guard case .readCharacteristic(let handle) = item.operation,
       let path = bluez.device(peer)?.attributes[handle]?.path
     else { return calls.forget(.operation(peer)) }
@@ -196,7 +202,7 @@ extension BluetoothSystem {
 
   mutating func abandonedReadCompleted(_ path: ObjectPath, _ result: Result<Reply, BlueZError>) {
     let value: [UInt8]? = if case .success(.bytes(let value)) = result { value } else { nil }
-    for news in abandonedReads.answered(path, value) { deliverValue(path, news) }
+    deliver(abandonedReads.answered(path, value), path)
   }
 
   /// Fails every operation of one manager on one peripheral.

@@ -181,10 +181,7 @@ struct CentralTests {
     desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(4), .readCharacteristic(0x0b))))
     desk.value([5])
     desk.value([6])
-    let call = try #require(
-      desk.effects.lazy.compactMap { effect -> CallIdentifier? in
-        if case .bluez(.call(let identifier, _, .readValue)) = effect { identifier } else { nil }
-      }.first)
+    let call = try #require(readCall(desk))
     desk.handle(.daemon(.reply(call, .success(.bytes([6])))))
     #expect(desk.bodies == ["operationCompleted", "valueUpdated"])
   }
@@ -204,10 +201,7 @@ struct CentralTests {
     desk.forget()
     desk.answersCalls = false
     desk.say(.central(reader, .perform(desk.peer, OperationIdentifier(6), .readCharacteristic(0x0b))))
-    let call = try #require(
-      desk.effects.lazy.compactMap { effect -> CallIdentifier? in
-        if case .bluez(.call(let identifier, _, .readValue)) = effect { identifier } else { nil }
-      }.first)
+    let call = try #require(readCall(desk))
     desk.value([4])
     if isManagerDropped {
       desk.say(.destroyManager(reader))
@@ -221,6 +215,24 @@ struct CentralTests {
     #expect(desk.bodies == ["valueUpdated", "valueUpdated"], "4 and 5 are notifications")
     desk.value([6])
     #expect(desk.bodies.count == 3, "and so is what comes after the answer")
+  }
+
+  @Test("C5: a value that comes while another program reads the characteristic is told, though our read is tried again")
+  func valueBeforeRetry() throws {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.forget()
+    desk.answersCalls = false
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(4), .readCharacteristic(0x0b))))
+    desk.value([5])
+    desk.handle(.daemon(.reply(try #require(readCall(desk)), .failure(.inProgress))))
+    #expect(desk.bodies == ["valueUpdated"])
+  }
+
+  private func readCall(_ desk: Desk) -> CallIdentifier? {
+    desk.effects.lazy.compactMap { effect -> CallIdentifier? in
+      if case .bluez(.call(let identifier, _, .readValue)) = effect { identifier } else { nil }
+    }.first
   }
 
   @Test("An operation in progress when the link is lost ends with an error before the loss is reported")

@@ -31,13 +31,7 @@ import TimeTypes
   @Test("L8: a suspended app is woken for it, whatever its modes, and its answer is the user's")
   func suspended() throws {
     for failure in [nil, "no link"] {
-      var desk = Desk(modes: [])
-      desk.connectAndSubscribe(nil)
-      desk.leave()
-      desk.settle()
-      desk.pass(.seconds(6))
-      #expect(desk.state == .suspended)
-      desk.forget()
+      var desk = Desk.asleepWithoutModes()
       ask(&desk)
       #expect(desk.state == .background)
       let action = try #require(actions(desk).first)

@@ -11,13 +11,7 @@ import TimeTypes
 struct WakeBudgetTests {
   @Test("F1, F4: without a background mode an app is suspended after leaving and learns on return, in order")
   func foregroundOnly() {
-    var desk = Desk(modes: [])
-    desk.connectAndSubscribe(nil)
-    desk.leave()
-    desk.settle()
-    desk.pass(.seconds(6))
-    #expect(desk.state == .suspended)
-    desk.forget()
+    var desk = Desk.asleepWithoutModes()
     desk.linkDown()
     #expect(desk.events.isEmpty)
     #expect(desk.state == .suspended)

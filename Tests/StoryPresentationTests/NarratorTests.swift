@@ -1,4 +1,5 @@
 import AppLink
+import BlueZModel
 import Journal
 import JournalEvents
 import StoryTesting
@@ -35,7 +36,7 @@ struct NarratorTests {
       before: Recorded.Daemon.appSuspended)
     let texts = told(
       held.inserting(
-        Recorded.Radio.bluetoothdDiagnostic, [.machine: "phone", .text: "no pairings to remove"],
+        Recorded.Radio.bluetoothdDiagnostic, [.machine: "phone", .text: "\(BlueZModel.Diagnostic.nothingToForget)"],
         before: Recorded.Daemon.appSuspended)
     ).map(\.text)
     let kept = "latchkeyd keeps the connection request of the agent, after 4 min for as long as it takes"
