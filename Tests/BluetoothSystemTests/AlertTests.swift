@@ -13,9 +13,7 @@ struct AlertTests {
     var desk = Desk(modes: modes, displayName: "Thermo")
     desk.connectAndSubscribe()
     desk.say(.central(Desk.central, .connect(desk.peer, options)))
-    desk.leave()
-    desk.settle()
-    desk.pass(.seconds(6))
+    desk.fallAsleep()
     #expect(desk.state == .suspended)
     desk.forget()
     return desk

@@ -172,13 +172,19 @@ struct CentralTests {
     #expect(desk.events.allSatisfy { $0.manager == Desk.central })
   }
 
-  @Test("The echo of a read is not a notification, but another value is")
-  func readEcho() throws {
+  /// An app that reads what it is subscribed to. bluetoothd has not answered yet.
+  private func reading() -> Desk {
     var desk = Desk()
     desk.connectAndSubscribe()
     desk.forget()
     desk.answersCalls = false
     desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(4), .readCharacteristic(0x0b))))
+    return desk
+  }
+
+  @Test("The echo of a read is not a notification, but another value is")
+  func readEcho() throws {
+    var desk = reading()
     desk.value([5])
     desk.value([6])
     let call = try #require(readCall(desk))
@@ -219,11 +225,7 @@ struct CentralTests {
 
   @Test("C5: a value that comes while another program reads the characteristic is told, though our read is tried again")
   func valueBeforeRetry() throws {
-    var desk = Desk()
-    desk.connectAndSubscribe()
-    desk.forget()
-    desk.answersCalls = false
-    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(4), .readCharacteristic(0x0b))))
+    var desk = reading()
     desk.value([5])
     desk.handle(.daemon(.reply(try #require(readCall(desk)), .failure(.inProgress))))
     #expect(desk.bodies == ["valueUpdated"])

@@ -201,22 +201,13 @@ struct Desk {
   var isBeingKilled: Bool { system.apps[Self.bundle]?.isEnding == true }
   var state: AppState? { system.apps[Self.bundle]?.state }
 
-  /// As `asleep`, for an app without background modes and without a restore identifier.
-  static func asleepWithoutModes() -> Desk {
-    var desk = Desk(modes: [])
-    desk.connectAndSubscribe(nil)
-    desk.leave()
-    desk.settle()
-    desk.pass(.seconds(6))
-    #expect(desk.state == .suspended)
-    desk.forget()
-    return desk
-  }
-
   /// Connected, subscribed, left and suspended. The effects of that are forgotten.
-  static func asleep(_ configuration: BluetoothSystem.Configuration = .init()) -> Desk {
-    var desk = Desk(configuration: configuration)
-    desk.connectAndSubscribe()
+  static func asleep(
+    _ configuration: BluetoothSystem.Configuration = .init(),
+    modes: [String] = ["bluetooth-central", "bluetooth-peripheral"], restoreIdentifier: String? = "central"
+  ) -> Desk {
+    var desk = Desk(modes: modes, configuration: configuration)
+    desk.connectAndSubscribe(restoreIdentifier)
     desk.fallAsleep()
     #expect(desk.state == .suspended)
     desk.forget()

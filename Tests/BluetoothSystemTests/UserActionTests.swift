@@ -31,7 +31,7 @@ import TimeTypes
   @Test("L8: a suspended app is woken for it, whatever its modes, and its answer is the user's")
   func suspended() throws {
     for failure in [nil, "no link"] {
-      var desk = Desk.asleepWithoutModes()
+      var desk = Desk.asleep(modes: [], restoreIdentifier: nil)
       ask(&desk)
       #expect(desk.state == .background)
       let action = try #require(actions(desk).first)

@@ -11,7 +11,7 @@ import TimeTypes
 struct WakeBudgetTests {
   @Test("F1, F4: without a background mode an app is suspended after leaving and learns on return, in order")
   func foregroundOnly() {
-    var desk = Desk.asleepWithoutModes()
+    var desk = Desk.asleep(modes: [], restoreIdentifier: nil)
     desk.linkDown()
     #expect(desk.events.isEmpty)
     #expect(desk.state == .suspended)
