@@ -16,8 +16,13 @@ final class AppHistory: @unchecked Sendable {
 
   var calls: [SimulatedDelegateCall] { lock.withLock { collected } }
 
-  /// How many calls there were so far.
-  var count: Int { lock.withLock { forgotten + collected.count } }
+  /// How many calls there were when time passed last. Those that came since were caused by what the test itself did; an app handles
+  /// that on its own threads, at once or a little later.
+  var seenCount: Int { lock.withLock { seen } }
+  private var seen = 0
+
+  /// Time has passed, and the app is quiet.
+  func isSeen() { lock.withLock { seen = forgotten + collected.count } }
 
   /// The first call that fits, of those that came after so many.
   func first(after count: Int, where fits: (SimulatedDelegateCall) -> Bool) -> SimulatedDelegateCall? {

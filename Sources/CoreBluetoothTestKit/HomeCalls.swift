@@ -7,8 +7,8 @@ extension SimulatedHome {
     engine.run { $0.history(bundleIdentifier)?.calls ?? [] }
   }
 
-  /// Lets time pass until the app's delegate is told something, but not more than `duration`. Calls that have been made already
-  /// don't count.
+  /// Lets time pass until the app's delegate is told something, but not more than `duration`. Calls that were made before time passed
+  /// last don't count; those that the test has caused since, as by `open(_:)` or `kill(_:)`, do.
   /// - Parameters:
   ///   - method: As in ``SimulatedDelegateCall/method``: `didConnect`.
   ///   - bundleIdentifier: An app that is installed.
@@ -21,7 +21,7 @@ extension SimulatedHome {
   ) async -> SimulatedDelegateCall? {
     guard let history = engine.run({ $0.history(bundleIdentifier) }) else { return nil }
     let uuid = attribute.map { CBUUID(string: $0) }
-    let count = history.count
+    let count = history.seenCount
     @Sendable func call() -> SimulatedDelegateCall? {
       history.first(after: count) { $0.method == method && (uuid == nil || $0.attribute == uuid) }
     }

@@ -54,12 +54,20 @@ extension HomeEngine {
     awaitTest()
     let target = clock.now + duration
     repeat { await quiet() } while !move(to: target, once: false)
+    noteSeen()
+  }
+
+  private func noteSeen() {
+    run { engine in
+      for machine in engine.machines.values { for app in machine.apps.values { app.history.isSeen() } }
+    }
   }
 
   /// Moves on until the condition holds, at most by `duration`. Returns whether it holds.
   func advance(by duration: Duration, until condition: @Sendable () -> Bool) async -> Bool {
     awaitTest()
     let target = clock.now + duration
+    defer { noteSeen() }
     while true {
       await quiet()
       if condition() { return true }

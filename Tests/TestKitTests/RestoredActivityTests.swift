@@ -50,6 +50,20 @@ struct RestoredActivityTests {
     #expect(station.manager?.isAdvertising == false)
   }
 
+  @Test("What the test itself has caused is the next call, however soon the app was told", .timeLimit(.minutes(1)))
+  func caused() async throws {
+    let home = SimulatedHome(seed: 3)
+    home.addMachine("beacon", x: 2)
+    home.install("org.example.station", on: "beacon", backgroundModes: ["bluetooth-peripheral"], keepAlive: true) { _ in
+      Station(identifier: "station")
+    }
+    await home.advance(by: .seconds(5))
+    home.kill("org.example.station")
+    while !home.calls(to: "org.example.station").contains(where: { $0.method == "willRestoreState" }) { await Task.yield() }
+    #expect(await home.nextCall("willRestoreState", to: "org.example.station", within: .seconds(120)) != nil)
+    #expect(await home.nextCall("willRestoreState", to: "org.example.station", within: .seconds(120)) == nil)
+  }
+
   @Test("C6: what a subscriber's link carries is known again after bluetoothd's death")
   func subscriber() async throws {
     let home = SimulatedHome(seed: 3)
