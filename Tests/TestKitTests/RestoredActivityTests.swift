@@ -59,7 +59,9 @@ struct RestoredActivityTests {
     }
     await home.advance(by: .seconds(5))
     home.kill("org.example.station")
-    while !home.calls(to: "org.example.station").contains(where: { $0.method == "willRestoreState" }) { await Task.yield() }
+    while !home.calls(to: "org.example.station").contains(where: { $0.method == "willRestoreState" }) {
+      await Task.yield()
+    }
     #expect(await home.nextCall("willRestoreState", to: "org.example.station", within: .seconds(120)) != nil)
     #expect(await home.nextCall("willRestoreState", to: "org.example.station", within: .seconds(120)) == nil)
   }
