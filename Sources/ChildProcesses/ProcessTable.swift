@@ -14,6 +14,7 @@ package final class ProcessTable: Sendable {
     /// Those whose groups end with them.
     var leaders: Set<pid_t> = []
     var adoptsOrphans = false
+    var startedCount = 0
     /// Handlers that are just being told of an end.
     var handlersAtWork = 0
   }
@@ -47,6 +48,7 @@ package final class ProcessTable: Sendable {
     let pid = try state.withLock { state in
       let pid = try Self.spawn(start)
       state.handlers[pid] = onEnd
+      state.startedCount += 1
       if start.takesGroupAlong { state.leaders.insert(pid) }
       return pid
     }
@@ -94,6 +96,9 @@ package final class ProcessTable: Sendable {
     handler(signal == 0 ? .exited((status >> 8) & 0xff) : .signal(signal))
     state.withLock { $0.handlersAtWork -= 1 }
   }
+
+  /// How many processes this one has started so far.
+  package var startedCount: Int { state.withLock { $0.startedCount } }
 
   /// Whether a child has ended and its handler has not finished yet. This process waits for all of its children only
   /// if it adopts orphans.

@@ -1,4 +1,5 @@
 import CSystemd
+import ChildProcesses
 import Glibc
 import Synchronization
 import TimeTypes
@@ -158,6 +159,11 @@ package final class Conductor {
   /// - Throws: `ConductorError`; `timeStandsStill` if one process is woken again and again at the same moment.
   package func advance(limit: Instant) throws -> AdvanceResult {
     try settle()
+    return try wakeNext(limit)
+  }
+
+  /// The world has settled.
+  private func wakeNext(_ limit: Instant) throws -> AdvanceResult {
     guard let next = nextDue(), next.deadline <= limit else {
       now = max(now, limit)
       return .reachedLimit
@@ -175,10 +181,14 @@ package final class Conductor {
       "\(now.description) in the world; \(world.process(next.pid)?.name ?? "a process") (process \(next.pid)) is woken"
     }
     sockets.wake(next.connection, at: now)
+    world.expectWork(of: next.pid)
     return .woke(next.pid)
   }
 
   /// Steps until `limit`, and checks after each settled step whether to stop.
+  ///
+  /// `stopWhen` reads what happened, and may start processes by the table of `ChildProcesses`. Whatever else it does to the
+  /// world, it lets the world settle.
   ///
   /// - Returns: whether `stopWhen` returned true; `false` when the time is `limit` and no alarm is due any more.
   /// - Throws: `ConductorError`, and whatever `stopWhen` throws.
@@ -188,8 +198,10 @@ package final class Conductor {
     defer { calls.end(call) }
     while true {
       try settle()
+      let startedCount = ProcessTable.shared.startedCount
       if try stopWhen() { return true }
-      if case .reachedLimit = try advance(limit: limit) { return try stopWhen() }
+      if ProcessTable.shared.startedCount != startedCount { try settle() }
+      if case .reachedLimit = try wakeNext(limit) { return try stopWhen() }
     }
   }
 

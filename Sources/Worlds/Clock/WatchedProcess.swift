@@ -25,7 +25,8 @@ final class WatchedProcess {
   let pid: pid_t
   private let folder: Int32
   private(set) var name = "?"
-  private(set) var threads: [pid_t: WatchedThread] = [:]
+  /// Its threads, with those first that worked last.
+  private var threads: [WatchedThread] = []
   /// Clock ticks from the machine's start to this process's.
   private(set) var startTime: UInt64 = 0
   /// It may have new threads or children, because something ran since its lists were read.
@@ -45,7 +46,7 @@ final class WatchedProcess {
 
   /// Stopped by a signal: it does nothing until it is continued.
   var isStopped: Bool {
-    threads[pid]?.isStopped ?? false
+    threads.first { $0.identifier == pid }?.isStopped ?? false
   }
 
   enum Observation {
@@ -55,30 +56,36 @@ final class WatchedProcess {
     case gone
   }
 
-  /// Checks all threads.
+  /// Checks its threads, up to the first that is busy.
   func observe(_ buffer: inout ProcBuffer) -> Observation {
     if threads.isEmpty { _ = findNewThreads(&buffer) }
-    var busy: BusyThread?
     var isAlive = false
-    for thread in Array(threads.values) {
+    var justEnded: WatchedThread?
+    var index = 0
+    while index < threads.count {
+      let thread = threads[index]
       guard let ran = thread.observe(&buffer) else {
-        threads[thread.identifier] = nil
+        threads.remove(at: index)
         isDirty = true
         continue
       }
       if ran { isDirty = true }
+      if ran, thread.identifier == pid { (name, startTime) = (thread.name, thread.startTime) }
       // A zombie has ended; its number is only kept for its parent. A dead thread (X) has yet to be taken off the
       // list. A process's last thread tells the parent only as it goes, so until then the end is not known.
-      let hasEnded = thread.state == UInt8(ascii: "Z")
-      if !hasEnded { isAlive = true }
-      if ran, thread.identifier == pid { (name, startTime) = (thread.name, thread.startTime) }
-      guard ran || !(hasEnded || thread.isBlocked) else { continue }
-      busy = BusyThread(
-        pid: pid, processName: name, thread: thread.identifier, threadName: thread.name,
-        state: Character(UnicodeScalar(thread.state)))
+      if thread.state == UInt8(ascii: "Z") {
+        if ran { justEnded = thread }
+      } else {
+        isAlive = true
+        if ran || !thread.isBlocked {
+          if index > 0 { threads.insert(threads.remove(at: index), at: 0) }
+          return .busy(busy(thread))
+        }
+      }
+      index += 1
     }
     if !isAlive { return .gone }
-    if let busy { return .busy(busy) }
+    if let justEnded { return .busy(busy(justEnded)) }
     // Only a running thread can create a thread, so this must be checked once after any of them ran.
     if isDirty, let new = findNewThreads(&buffer) {
       return .busy(BusyThread(pid: pid, processName: name, thread: new, threadName: "new", state: "?"))
@@ -86,22 +93,29 @@ final class WatchedProcess {
     return .quiet
   }
 
+  private func busy(_ thread: WatchedThread) -> BusyThread {
+    BusyThread(
+      pid: pid, processName: name, thread: thread.identifier, threadName: thread.name,
+      state: Character(UnicodeScalar(thread.state)))
+  }
+
   /// - Returns: a new thread, if there is one.
   private func findNewThreads(_ buffer: inout ProcBuffer) -> pid_t? {
     var found: pid_t?
-    for identifier in numbers(in: folder, &buffer) where threads[identifier] == nil {
+    let known = Set(threads.map(\.identifier))
+    for identifier in numbers(in: folder, &buffer) where !known.contains(identifier) {
       guard let thread = WatchedThread(identifier, in: folder, seesBlocking: seesBlocking, &buffer) else { continue }
-      threads[identifier] = thread
+      threads.append(thread)
       found = identifier
     }
     return found
   }
 
   /// How long its threads were on processors; 0 if the kernel does not report it.
-  var processorNanoseconds: UInt64 { threads.values.reduce(0) { $0 &+ $1.processorNanoseconds } }
+  var processorNanoseconds: UInt64 { threads.reduce(0) { $0 &+ $1.processorNanoseconds } }
 
   /// The processes that its threads have started and that have not been waited for.
   func children(_ buffer: inout ProcBuffer) -> [pid_t] {
-    threads.values.flatMap { $0.children(in: folder, &buffer) }
+    threads.flatMap { $0.children(in: folder, &buffer) }
   }
 }
