@@ -38,10 +38,12 @@ struct SubscriptionRenewalTests {
   }
 
   /// latchkeyd comes back on a link of a subscribed central.
-  /// - Parameter isComingUp: the link is new: bluetoothd has not discovered the other side's services yet.
-  private func restarted(isComingUp: Bool = false) throws -> Desk {
+  /// - Parameters:
+  ///   - isComingUp: the link is new: bluetoothd has not discovered the other side's services yet.
+  ///   - isHeard: latchkeyd had heard of the subscription.
+  private func restarted(isComingUp: Bool = false, isHeard: Bool = true) throws -> Desk {
     var desk = lock()
-    try subscribe(&desk)
+    if isHeard { try subscribe(&desk) }
     desk.pass(.seconds(30))
     desk.restartSystem()
     desk.appear(connected: true, resolved: !isComingUp)
@@ -75,6 +77,34 @@ struct SubscriptionRenewalTests {
     var desk = try restarted()
     desk.pass(.seconds(9))
     try subscribe(&desk)
+    desk.pass(.seconds(600))
+    #expect(ends(desk) == 0)
+  }
+
+  @Test("C6: a subscription that may have been lost with latchkeyd is made again on another link, once")
+  func unheard() throws {
+    var desk = try restarted(isComingUp: true, isHeard: false)
+    desk.linkUp()
+    desk.pass(SubscriptionRenewal.patience)
+    #expect(ends(desk) == 1)
+    desk.linkDown()
+    desk.linkUp()
+    desk.pass(.seconds(600))
+    #expect(ends(desk) == 1)
+  }
+
+  @Test("C6: a central whose subscription may have been lost, and that subscribes again, keeps its link")
+  func unheardRenewed() throws {
+    var desk = try restarted(isComingUp: true, isHeard: false)
+    desk.linkUp()
+    try subscribe(&desk)
+    desk.pass(.seconds(600))
+    #expect(ends(desk) == 0)
+  }
+
+  @Test("C6: a central that latchkeyd found linked for a while, without a subscription, keeps its link")
+  func neverSubscribed() throws {
+    var desk = try restarted(isHeard: false)
     desk.pass(.seconds(600))
     #expect(ends(desk) == 0)
   }

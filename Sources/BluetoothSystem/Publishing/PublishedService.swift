@@ -14,6 +14,8 @@ struct PublishedService: Sendable {
   private(set) var characteristics: [ObjectPath: LocalAttributeIdentifier] = [:]
   private(set) var paths: [LocalAttributeIdentifier: ObjectPath] = [:]
   private(set) var descriptors: [ObjectPath: [UInt8]] = [:]
+  /// Characteristics that can be subscribed to.
+  private(set) var subscribable: Set<LocalAttributeIdentifier> = []
   /// Characteristics that have subscribers at bluetoothd since the registration.
   var notifying: Set<LocalAttributeIdentifier> = []
 
@@ -23,6 +25,9 @@ struct PublishedService: Sendable {
       let place = Self.characteristic(index, of: path)
       characteristics[place] = characteristic.identifier
       paths[characteristic.identifier] = place
+      if characteristic.flags.contains(where: { $0 == .notify || $0 == .indicate }) {
+        subscribable.insert(characteristic.identifier)
+      }
       for (position, descriptor) in characteristic.descriptors.enumerated() {
         descriptors[Self.descriptor(position, of: place)] = descriptor.value
       }

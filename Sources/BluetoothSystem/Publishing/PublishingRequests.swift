@@ -151,7 +151,7 @@ extension BluetoothSystem {
       if let refusal {
         journal(.serviceRefused, [.app: key.app, .error: refusal.description])
       } else {
-        awaitRenewals(of: service)
+        awaitRenewals(of: service, isNew: isNew)
       }
       guard isNew else { continue }
       tell(

@@ -11,6 +11,9 @@ import TimeTypes
 /// then goes on believing that it is subscribed, and no value reaches it any more. The next link repairs that, because
 /// a central subscribes again on each link. So a link on which nothing was renewed is ended, once.
 ///
+/// A latchkeyd that dies while a central's link comes up takes a subscription with it of which it has not heard, or that it
+/// has not stored. So the next one expects subscriptions of each central whose link it finds coming up.
+///
 /// bluetoothd does not say whose a subscription is. On a link that was still coming up, one that another central may have made
 /// renews nothing.
 struct SubscriptionRenewal: Sendable {
@@ -18,14 +21,21 @@ struct SubscriptionRenewal: Sendable {
   private(set) var awaited: Set<LocalAttributeIdentifier> = []
   /// Those that were registered while the link came up, so that the central may not have noticed.
   private var unnoticed: Set<LocalAttributeIdentifier> = []
+  /// Those to which the central may have subscribed without anybody's knowledge.
+  private var unheard: Set<LocalAttributeIdentifier> = []
   private(set) var endsAt: Instant?
 
   /// A discovery and a subscription take a second or two, or ten over a bad link.
   static let patience: Duration = .seconds(15)
 
-  /// - Parameter isComingUp: whether bluetoothd was still discovering the other side's services, as that side does at the same time.
-  mutating func awaits(_ characteristic: LocalAttributeIdentifier, isComingUp: Bool, at now: Instant) {
+  /// - Parameters:
+  ///   - isComingUp: whether bluetoothd was still discovering the other side's services, as that side does at the same time.
+  ///   - isUnheard: nobody knows whether the central was subscribed.
+  mutating func awaits(
+    _ characteristic: LocalAttributeIdentifier, isComingUp: Bool, isUnheard: Bool, at now: Instant
+  ) {
     awaited.insert(characteristic)
+    if isUnheard { unheard.insert(characteristic) }
     if isComingUp { unnoticed.insert(characteristic) } else { unnoticed.remove(characteristic) }
     endsAt = now + Self.patience
   }
@@ -37,16 +47,24 @@ struct SubscriptionRenewal: Sendable {
 
   /// Whether only a subscription of the central's own renews it, and not that bluetoothd notifies at all.
   func needsOwn(_ characteristic: LocalAttributeIdentifier) -> Bool { unnoticed.contains(characteristic) }
+
+  /// Whether the central may have subscribed without anybody's knowledge.
+  func isUnheard(_ characteristic: LocalAttributeIdentifier) -> Bool { unheard.contains(characteristic) }
 }
 
 extension BluetoothSystem {
   /// bluetoothd has registered a service.
-  mutating func awaitRenewals(of service: PublishedService) {
-    let characteristics = service.paths.keys.filter { !service.notifying.contains($0) }.sorted()
+  /// - Parameter isNew: nobody can have subscribed to it before.
+  mutating func awaitRenewals(of service: PublishedService, isNew: Bool) {
+    let characteristics = service.subscribable.subtracting(service.notifying).sorted()
     for device in linkedCentrals {
-      for characteristic in characteristics where countsAsSubscribed(device.peer, characteristic, of: service.manager) {
+      // Nobody knows since when the link has been there, so it was there before this latchkeyd.
+      let mayBeUnheard = !isNew && !device.isResolved && device.connectedUnixSeconds == nil
+      for characteristic in characteristics {
+        let isKnown = countsAsSubscribed(device.peer, characteristic, of: service.manager)
+        guard isKnown || mayBeUnheard else { continue }
         renewals[device.peer, default: SubscriptionRenewal()]
-          .awaits(characteristic, isComingUp: !device.isResolved, at: now)
+          .awaits(characteristic, isComingUp: !device.isResolved, isUnheard: !isKnown, at: now)
       }
     }
   }
@@ -74,7 +92,7 @@ extension BluetoothSystem {
       renewal.awaited.contains { characteristic in
         service.paths[characteristic] != nil
           && (renewal.needsOwn(characteristic) || !service.notifying.contains(characteristic))
-          && countsAsSubscribed(peer, characteristic, of: service.manager)
+          && (renewal.isUnheard(characteristic) || countsAsSubscribed(peer, characteristic, of: service.manager))
       }
     }
     guard isOwed else { return }
