@@ -50,6 +50,8 @@ struct Bench {
   /// How writes to Enrolment were answered, and what came back.
   var enrolmentAnswers: [EnrolmentStatus] = []
   var enrolmentMessages: [UInt64: [(tag: UInt8, message: [UInt8])]] = [:]
+  /// What the lock stores of a phone that was here while the bolt stood open.
+  var awaited: AwaitedPhone?
   /// What the lock stores about centrals that have proven themselves.
   var trusted: [TrustedCentral] = []
   /// What the lock stores of what owners have told it.
@@ -106,6 +108,7 @@ struct Bench {
         #expect(access.encoded == content)
       // The bolt may arrive all the same.
       case .stopBolt: stops += 1
+      case .storeAwaited(let awaited): self.awaited = awaited
       case .storeMode(let mode): self.mode = mode
       case .forgetPhones: configuration.enrolledPhones = []
       case .respondToEnrolment(_, let status): enrolmentAnswers.append(status)
@@ -188,7 +191,7 @@ struct Bench {
     offers = [:]
     firmware = LockFirmware(
       configuration, staticKey: lockKey, using: SwiftCryptography(), records: log.suffix(200),
-      trusted: trusted, access: access, position: position, door: door, mode: mode, at: time)
+      trusted: trusted, access: access, awaited: awaited, position: position, door: door, mode: mode, at: time)
     happens(.timePassed)
   }
 

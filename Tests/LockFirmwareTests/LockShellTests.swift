@@ -96,6 +96,25 @@ import Testing
     #expect(firmware.nextRecordIndex == UInt64(stored.count + 1))
   }
 
+  @Test("L2: whose leaving locks an open bolt is still known after a restart of the process")
+  func awaited()
+    throws
+  {
+    try inFolder { _, _ in
+      let awaited = AwaitedPhone(phone: [UInt8](repeating: 9, count: 32), record: .max)
+      let settings = try LockSettings(directory: directory)
+      try settings.write(.passage)
+      #expect(settings.awaited == nil)
+      try settings.write(awaited)
+      let read = try LockSettings(directory: directory)
+      #expect(read.awaited == awaited && read.mode == .passage)
+      // What a lock of an earlier version wrote.
+      try Data(#"{"mode":2,"version":1}"#.utf8).write(
+        to: URL(fileURLWithPath: directory + "/" + LockSettings.fileName))
+      #expect(try LockSettings(directory: directory).awaited == nil)
+    }
+  }
+
   @Test("L6: a reset that is in the log and nowhere else, because the power failed, is finished at the next start")
   func unfinishedReset() throws {
     try inFolder { trusted, _ in

@@ -7,7 +7,32 @@ struct Departure: Sendable {
   var due: Int64
 }
 
+/// A phone that was here while the bolt stood open, though it was not the one that had it unlocked: what the log does not say.
+package struct AwaitedPhone: Equatable, Sendable {
+  /// Its static public key.
+  package var phone: [UInt8]
+  /// The index of the newest record then. A later record of another movement makes this out of date, so nothing has to be
+  /// erased when the bolt is locked.
+  package var record: UInt64
+
+  package init(phone: [UInt8], record: UInt64) {
+    self.phone = phone
+    self.record = record
+  }
+}
+
 extension LockFirmware {
+  /// An open bolt is locked when the last phone that was here has gone, also if the lock's power fails meanwhile. So the first
+  /// phone that is here while the bolt stands open is stored. If none is, whoever opened it has no phone, and may be outside: a
+  /// start locks behind nobody then.
+  mutating func noteWhoIsHere() {
+    guard awaited == nil, position == .unlocked, movement == nil, !isResetting,
+      let phone = links.lazy.compactMap({ $0.phone }).first
+    else { return }
+    awaited = phone
+    effects.append(.storeAwaited(AwaitedPhone(phone: phone, record: nextRecordIndex - 1)))
+  }
+
   /// A phone's link is lost. Whether the phone left or the radio failed becomes clear in a few seconds, if it comes
   /// back.
   /// - Parameter isNoticed: whether the loss was noticed now. Otherwise its time is unknown.

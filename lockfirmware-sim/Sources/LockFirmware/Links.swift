@@ -79,13 +79,13 @@ extension LockFirmware {
   }
 
   /// The last run knew which phone was behind this link, and this run does not. If the link is lost before the phone
-  /// has proven itself, that counts as the leaving of the phone that unlocked. If the phone stays silent, the start's
+  /// has proven itself, that counts as the leaving of the phone that is awaited. If the phone stays silent, the start's
   /// own deadline locks.
   mutating func linkRestored(_ central: CentralIdentifier) {
     linkUp(central)
     guard let index = links.firstIndex(where: { $0.central == central }) else { return }
     links[index].earlierRunUntil = now + configuration.offerLifetimeMilliseconds
-    if let unlockedBy { links[index].presumedPhone = unlockedBy }
+    if let awaited { links[index].presumedPhone = awaited }
   }
 
   mutating func linkDown(_ central: CentralIdentifier) {

@@ -35,8 +35,9 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   package internal(set) var nextRecordIndex: UInt64
   /// What the bolt did last, or `nil` if the log does not reach back to it.
   var latestMovement: LockRecord?
-  /// The phone that unlocked last, unless the bolt was locked since. A restarted lock must not miss its leaving.
-  var unlockedBy: [UInt8]?
+  /// The phone whose leaving locks the bolt, which stands open: the one that had it unlocked, or one that was here when a hand
+  /// opened it, or came since. A restarted lock must not miss its leaving.
+  var awaited: [UInt8]?
   /// The bolt was locked while a phone was here, or a phone has since said that it is. It opens only on a person's
   /// command, or for a phone that is seen to come all the way.
   package internal(set) var isLockedAtHome = false
@@ -75,12 +76,14 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   /// - records: the newest records of its log, oldest first; `LockLimit.operations * 3` are enough.
   /// - trusted: what the last run stored by `storeTrusted`.
   /// - access: what the last run stored by `storeAccess`.
+  /// - awaited: what the last run stored by `storeAwaited`.
   /// - position: what the bolt's switches report. It takes precedence over the log.
   /// - mode: what the last run stored by `storeMode`.
   package init(
     _ configuration: LockConfiguration, staticKey: Cryptography.PrivateKey, using cryptography: Cryptography,
-    records: [LockRecord], trusted: [TrustedCentral] = [], access: AccessState = AccessState(), position: BoltPosition,
-    door: DoorState, mode: OperatingMode = .normal, at time: LockTime
+    records: [LockRecord], trusted: [TrustedCentral] = [], access: AccessState = AccessState(),
+    awaited: AwaitedPhone? = nil, position: BoltPosition, door: DoorState, mode: OperatingMode = .normal,
+    at time: LockTime
   ) {
     let door = door.inAnswer
     self.mode = mode
@@ -103,7 +106,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     self.time = time
     nextRecordIndex = (records.last?.index ?? 0) + 1
     _ = failures.limitGuests(to: configuration.capacity.guestsCentrals, besides: ownersPhones)
-    recover(records)
+    recover(records, awaited)
     doorRests()
   }
 
@@ -151,6 +154,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     watchResetButton()
     watchEnrolment()
     settleUses()
+    noteWhoIsHere()
     lockIfDue()
     defer { effects = [] }
     return effects
@@ -182,12 +186,14 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   var now: Int64 { time.milliseconds }
 
   /// Restores the state from the log and the bolt's switches.
-  private mutating func recover(_ records: [LockRecord]) {
+  private mutating func recover(_ records: [LockRecord], _ stored: AwaitedPhone?) {
     var open: LockRecord?
     // Where the log says that the bolt may be; none if it says nothing.
     var explained: [BoltPosition] = []
     // The lock's own decision to lock, until it is carried out.
     var owesLocking = false
+    // The log says who had the bolt unlocked, and not who was here when a hand opened it.
+    if let stored, records.first.map({ stored.record < $0.index }) ?? true { awaited = stored.phone }
     for record in records {
       if record.isMovementDone { latestMovement = record }
       let key = OperationMemory.Key(phone: record.phone, operation: record.operation)
@@ -198,8 +204,8 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
         if isDone { explained = [.between] } else if !explained.contains(.between) { explained.append(.between) }
         explained.append(record.target.position)
         switch (record.target, record.cause) {
-        case (.unlocked, let cause): unlockedBy = cause == .phone ? record.phone : nil
-        case (.locked, .hand), (.locked, .unexplained): unlockedBy = nil
+        case (.unlocked, let cause): awaited = cause == .phone ? record.phone : nil
+        case (.locked, .hand), (.locked, .unexplained): awaited = nil
         // Until the bolt has arrived, the phone that unlocked has left an unlocked door.
         case (.locked, _): break
         }
@@ -209,16 +215,18 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
         open = nil
         if record.result == .done { explained = [record.target.position] }
         if record.target == .locked, record.result == .done {
-          unlockedBy = nil
+          awaited = nil
           owesLocking = false
         }
         if record.cause == .phone { operations.remember(key, record.result) }
       case .command:
         // The leaving of a phone that wants the bolt unlocked and finds it so counts, too.
-        if record.target == .unlocked, record.result == .notNeeded { unlockedBy = unlockedBy ?? record.phone }
+        if record.target == .unlocked, record.result == .notNeeded { awaited = awaited ?? record.phone }
         operations.remember(key, record.result)
-      case .access, .alarm, .alarmCleared, .mode: break
+      case .alarm: if record.isFactoryReset { awaited = nil }
+      case .access, .alarmCleared, .mode: break
       }
+      if let stored, stored.record == record.index { awaited = awaited ?? stored.phone }
     }
     if let open {
       // The previous run ended between the record and the end of the turn. The switches show how far the bolt got.
@@ -242,8 +250,8 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     }
     if position == .between { relockDue = now + configuration.leavingDelayMilliseconds }
     if position == .unlocked {
-      if let unlockedBy {
-        departures = [Departure(phone: unlockedBy, due: now + configuration.retryDelayMilliseconds)]
+      if let awaited {
+        departures = [Departure(phone: awaited, due: now + configuration.retryDelayMilliseconds)]
       }
       let delay = owesLocking ? configuration.retryDelayMilliseconds : configuration.relockDelayMilliseconds
       relockDue = delay.map { now + $0 }

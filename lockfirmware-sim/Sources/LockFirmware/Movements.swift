@@ -296,7 +296,7 @@ extension LockFirmware {
   private mutating func arrived(_ arrived: Movement) {
     effects.append(.note(.boltMoved(arrived.target, cause: arrived.cause, record: arrived.record)))
     overdue = nil
-    unlockedBy = arrived.target == .unlocked && arrived.cause == .phone ? arrived.key?.phone : nil
+    awaited = arrived.target == .unlocked && arrived.cause == .phone ? arrived.key?.phone : nil
     isLockedAtHome = arrived.target == .locked && arrived.cause != .leaving && isSomebodyHere
     isLockedFromInside = false
     if arrived.target == .locked, arrived.cause != .leaving {
@@ -399,7 +399,7 @@ extension LockFirmware {
       .movement, target: target, cause: .hand, result: .done, key: nil, detail: side.rawValue, then: .nothing)
     // If another movement is about to begin, it decides the rest.
     guard movement == nil else { return }
-    unlockedBy = nil
+    awaited = nil
     hasGivenUpLocking = false
     departures.removeAll()
     relockDue = position == .unlocked ? configuration.relockDelayMilliseconds.map { now + $0 } : nil

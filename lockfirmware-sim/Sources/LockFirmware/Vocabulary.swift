@@ -228,6 +228,8 @@ package enum LockEffect: Equatable, Sendable {
   /// Keep this (`AccessState`) for the next start, durably, before the effects that follow. If that fails, the records that
   /// follow fail, too.
   case storeAccess([UInt8])
+  /// Keep this for the next start. Nothing waits for this: if it is lost, a bolt that a hand opened stays open over a restart.
+  case storeAwaited(AwaitedPhone)
   /// Turn the bolt, then report `boltStopped`.
   case turnBolt(BoltTarget)
   /// Stop the motor: the turn has taken too long, and counts as jammed. Nothing waits for this.

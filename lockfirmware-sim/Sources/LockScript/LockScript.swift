@@ -183,7 +183,7 @@ package struct LockScript<Cryptography: ScriptCryptography> {
     guard let records = store.restart() else { return }
     firmware = LockFirmware(
       configuration, staticKey: lockKey, using: cryptography, records: records, trusted: trusted, access: access,
-      position: position, door: door, mode: mode,
+      awaited: awaited, position: position, door: door, mode: mode,
       at: LockTime(milliseconds: milliseconds, unixSeconds: milliseconds / 1000))
     happens(.timePassed)
     store.checkBolt(position)
@@ -209,6 +209,12 @@ package struct LockScript<Cryptography: ScriptCryptography> {
       )
     }
     return trusted
+  }
+
+  private var awaited: AwaitedPhone? {
+    store.value(of: .awaited).map { bytes in
+      AwaitedPhone(phone: Array(bytes.dropFirst(8)), record: bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+    }
   }
 
   private static var trustedByteCount: Int { 8 + NoiseSize.keyByteCount }
@@ -298,6 +304,13 @@ package struct LockScript<Cryptography: ScriptCryptography> {
     case .sendEnrolment(_, _, let bytes):
       trace.mix(15 as UInt8)
       trace.mix(bytes)
+    case .storeAwaited(let awaited):
+      var writer = ByteWriter()
+      writer.write(awaited.record)
+      writer.write(awaited.phone)
+      trace.mix(16 as UInt8)
+      trace.mix(writer.bytes)
+      store.keep(.awaited, writer.bytes)
     case .note(let note): trace.mix(note)
     }
   }

@@ -294,7 +294,7 @@ package struct RoomScript {
       if case .linkRefused = note { refusalCount += 1 }
     case .sendOffer(_, let values): for value in values { trace.mix(value) }
     case .sendEnrolment(_, _, let bytes): trace.mix(bytes)
-    case .respond, .stopBolt, .storeMode, .forgetPhones, .respondToEnrolment: break
+    case .respond, .stopBolt, .storeMode, .storeAwaited, .forgetPhones, .respondToEnrolment: break
     }
   }
 }

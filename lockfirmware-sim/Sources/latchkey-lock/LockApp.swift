@@ -53,8 +53,8 @@ final class LockApp: @unchecked Sendable {
     self.logger = logger
     firmware = LockFirmware(
       configuration, staticKey: keys.staticKey, using: SwiftCryptography(), records: log.latest,
-      trusted: trusted.read(), access: try access.read(), position: mechanism.position, door: mechanism.door,
-      mode: settings.mode,
+      trusted: trusted.read(), access: try access.read(), awaited: settings.awaited, position: mechanism.position,
+      door: mechanism.door, mode: settings.mode,
       at: LockTime(time))
   }
 
@@ -190,6 +190,7 @@ final class LockApp: @unchecked Sendable {
       }
     case .turnBolt(let target): mechanism.turn(to: target)
     case .stopBolt: mechanism.stop()
+    case .storeAwaited(let awaited): keep { try settings.write(awaited) }
     case .storeMode(let mode): keep { try settings.write(mode) }
     case .forgetPhones(let record): keep { try settings.forget(keys, record: record) }
     case .note(let note): tell(note)

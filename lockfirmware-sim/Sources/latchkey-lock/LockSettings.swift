@@ -3,7 +3,8 @@ import Foundation
 import LockCryptography
 import LockFirmware
 
-/// What a person has set at the lock itself: its operating mode, and a factory reset. Durable.
+/// What a person has set at the lock itself: its operating mode, and a factory reset; and whose leaving locks a bolt that a
+/// hand opened. Durable.
 final class LockSettings {
   static let fileName = "settings.json"
   private static let maximumByteCount = 64 * 1024
@@ -15,6 +16,15 @@ final class LockSettings {
     var version = 1
     var mode: UInt8 = 0
     var reset: Reset?
+    /// None in what an earlier lock wrote, which drops it as well.
+    var awaited: Awaited?
+  }
+
+  private struct Awaited: Codable {
+    /// The phone's public key in hexadecimal.
+    var phone: String
+    /// The index of the newest record then.
+    var record: UInt64
   }
 
   /// The keys are not the lock's to change: they may be a credential of its unit. So it keeps whom it has forgotten.
@@ -46,6 +56,12 @@ final class LockSettings {
 
   var mode: OperatingMode { OperatingMode(rawValue: stored.mode) ?? .normal }
 
+  var awaited: AwaitedPhone? {
+    stored.awaited.flatMap { awaited in
+      Hex.bytes(awaited.phone).map { AwaitedPhone(phone: $0, record: awaited.record) }
+    }
+  }
+
   /// The phones that may open the lock: those that no reset has forgotten.
   func remaining(of keys: LockKeys) -> [[UInt8]] {
     guard let reset = stored.reset, reset.identity == Hex.text(keys.identity.bytes) else { return keys.enrolledPhones }
@@ -54,6 +70,11 @@ final class LockSettings {
 
   func write(_ mode: OperatingMode) throws {
     stored.mode = mode.rawValue
+    try write()
+  }
+
+  func write(_ awaited: AwaitedPhone) throws {
+    stored.awaited = Awaited(phone: Hex.text(awaited.phone), record: awaited.record)
     try write()
   }
 

@@ -24,7 +24,7 @@ extension LockFirmware {
     configuration.enrolledPhones = []
     failures = FailureBudget(within: configuration.capacity)
     enrolment.completing = nil
-    unlockedBy = nil
+    awaited = nil
     departures = []
     for index in links.indices {
       links[index].offered = nil

@@ -69,6 +69,7 @@ extension LockFirmware {
     isLockedFromInside = false
     isLockedAtHome = found == .locked
     lockingWatch.forgetAll()
+    awaited = nil
     if found == .unlocked {
       relockDue = relockDue ?? configuration.relockDelayMilliseconds.map { now + $0 }
     }

@@ -10,6 +10,8 @@ package enum FlashKey: UInt8, Equatable, Sendable, CaseIterable {
   case mode = 3
   /// What owners have told the lock over the air (`AccessState`).
   case access = 4
+  /// Whose leaving locks a bolt that a hand opened (`AwaitedPhone`).
+  case awaited = 5
 }
 
 /// Why the store can't be used, or has not stored something. Then everything is as before.

@@ -1,0 +1,121 @@
+import LockFirmware
+import Testing
+
+/// A bolt that a hand opened, and a lock whose power fails before its last owner has gone.
+@Suite("An open bolt over a restart") struct RestartedAtHomeTests {
+  /// A hand opens the bolt while Alice's phone is linked.
+  private func opened() throws -> Bench {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    try bench.command(.status, 0)
+    bench.position = .unlocked
+    bench.happens(.boltTurnedByHand(.unlocked, from: .inside))
+    return bench
+  }
+
+  @Test("L2: a bolt that a hand opened locks behind its owner, also if the lock restarts as they go")
+  func leavesMeanwhile() throws {
+    var bench = try opened()
+    bench.restart()
+    bench.pass(29)
+    #expect(bench.turns.isEmpty, "a phone that stayed is back by then")
+    bench.pass(2)
+    #expect(bench.turns.map(\.target) == [.locked])
+  }
+
+  @Test("L2: it stays open for an owner who stays, over each restart, and locks when they go") func stays() throws {
+    var bench = try opened()
+    for _ in 0..<2 {
+      bench.restart()
+      bench.happens(.linkUp(Bench.alice))
+      try bench.command(.status, 0)
+      bench.pass(3600)
+      #expect(bench.turns.isEmpty)
+    }
+    bench.happens(.linkDown(Bench.alice))
+    bench.pass(11)
+    #expect(bench.turns.map(\.target) == [.locked])
+  }
+
+  @Test("L2: it locks behind the last one: who is back after the restart keeps it open") func another() throws {
+    var bench = try opened()
+    bench.restart()
+    bench.happens(.linkUp(Bench.bob))
+    try bench.command(.status, 0, by: 1, over: Bench.bob)
+    bench.pass(3600)
+    #expect(bench.turns.isEmpty)
+    bench.happens(.linkDown(Bench.bob))
+    bench.pass(11)
+    #expect(bench.turns.map(\.target) == [.locked])
+  }
+
+  @Test("L2: a restored link that is lost before its phone spoke counts as the owner's") func restored()
+    throws
+  {
+    var bench = try opened()
+    bench.restart()
+    bench.happens(.linkRestored(Bench.alice))
+    bench.pass(40)
+    #expect(bench.turns.isEmpty)
+    bench.happens(.linkDown(Bench.alice))
+    bench.pass(11)
+    #expect(bench.turns.map(\.target) == [.locked])
+  }
+
+  @Test("L2: a phone that came after a hand had opened the bolt locks it behind itself") func cameLater()
+    throws
+  {
+    var bench = try Bench()
+    bench.position = .unlocked
+    bench.happens(.boltTurnedByHand(.unlocked, from: .inside))
+    bench.happens(.linkUp(Bench.alice))
+    try bench.command(.status, 0)
+    bench.restart()
+    bench.pass(31)
+    #expect(bench.turns.map(\.target) == [.locked])
+  }
+
+  @Test("L2: a hand that opens the bolt again with no phone near is not undone by a restart") func openedAgain() throws
+  {
+    var bench = try opened()
+    bench.happens(.linkDown(Bench.alice))
+    bench.pass(11)
+    bench.finishTurn()
+    #expect(bench.firmware.lockState == .locked)
+    bench.position = .unlocked
+    bench.happens(.boltTurnedByHand(.unlocked, from: .inside))
+    for _ in 0..<2 {
+      bench.restart()
+      bench.pass(3600)
+    }
+    #expect(bench.turns.count == 1)
+  }
+
+  @Test("L2: an owner's command to lock that jams changes nothing of that") func jammed() throws {
+    var bench = try opened()
+    try bench.command(.lock, 1)
+    bench.turning = nil
+    bench.position = .unlocked
+    bench.happens(.boltStopped(.unlocked))
+    bench.restart()
+    bench.pass(31)
+    #expect(bench.turns.map(\.target) == [.locked, .locked])
+  }
+
+  @Test("L6: whoever reset the lock is not locked out by its next start", arguments: [false, true])
+  func reset(byPhone: Bool) throws {
+    var bench = try Bench()
+    if byPhone {
+      try bench.comeHome(1)
+    } else {
+      bench = try opened()
+    }
+    let turns = bench.turns.count
+    bench.happens(.resetButton(isPressed: true))
+    bench.pass(10)
+    #expect(bench.log.contains { $0.isFactoryReset })
+    bench.restart()
+    bench.pass(3600)
+    #expect(bench.turns.count == turns)
+  }
+}
