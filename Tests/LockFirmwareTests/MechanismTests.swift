@@ -49,6 +49,30 @@ import Testing
     #expect(bench.alarms == [.lockJammed])
   }
 
+  @Test("L2, L6: a bolt that had jammed before its owner left is alarmed about and tried again as they go, boundedly")
+  func jammedBeforeLeaving() throws {
+    var bench = try Bench()
+    try bench.comeHome(1)
+    func jams() {
+      for _ in 0..<100 {
+        bench.pass(31)
+        guard bench.turning != nil else { continue }
+        bench.turning = nil
+        bench.happens(.boltStopped(.between))
+      }
+    }
+    try bench.command(.lock, 2)
+    jams()
+    #expect(bench.turns.count == 5)
+    #expect(bench.alarms == [.lockJammed])
+    bench.happens(.linkDown(Bench.alice))
+    jams()
+    #expect(bench.turns.count == 9, "once as the owner leaves, and three times more")
+    #expect(bench.alarms == [.lockJammed, .lockJammed], "nobody is there any more: that is told once more")
+    #expect(bench.firmware.alarms == [.lockJammed])
+    #expect(bench.log.last?.kind == .outcome && bench.log.last?.result == .failed)
+  }
+
   @Test("L6: a bolt that arrives after its time is over is recorded, though nobody asked for it any more") func late()
     throws
   {

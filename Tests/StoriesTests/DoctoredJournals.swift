@@ -34,6 +34,15 @@ extension PromiseTests {
     return (before + after.prefix(1) + links).with(Recorded.Story.ownerLeft, .over, seconds)
   }
 
+  /// The lock tries to lock behind its owner so many times, and its bolt does not arrive.
+  private static func jammed(tries: Int) -> [JournalEntry] {
+    (0..<tries).reduce(dead.without(Recorded.Lock.boltMoved)) { entries, _ in
+      entries.inserting(
+        Recorded.Lock.boltJammed, [.to: "locked", .cause: "leaving"], level: "error",
+        before: Recorded.Story.daemonKilled)
+    }
+  }
+
   static let doctored: [Doctored] = [
     .init("locked-on-leaving", "not locked", dead.without(Recorded.Lock.boltMoved)),
     .init("locked-on-leaving", "locked twice", dead.twice(Recorded.Lock.boltMoved)),
@@ -49,6 +58,9 @@ extension PromiseTests {
       "locked-on-leaving", "not locked, and in passage mode only a day later",
       dead.without(Recorded.Lock.boltMoved)
         .inserting(Recorded.Lock.modeChanged, [.mode: "passage"], before: Recorded.Story.daemonKilled)),
+    .init(
+      "locked-on-leaving", "jammed, and tried as often as a lock tries", jammed(tries: 4), .notJudged),
+    .init("locked-on-leaving", "jammed, and not tried again", jammed(tries: 1)),
     .init("link-lost-on-leaving", "link stayed", dead.without(Recorded.Radio.linkDown)),
     .init(
       "link-lost-on-leaving", "link came up far away",

@@ -53,6 +53,10 @@ enum LeavingPromises {
       if let passage = passageMode(evidence, absence, door: door) {
         return evidence.neverJudged("the lock was in passage mode, in which it locks nothing", [passage])
       }
+      if let jams = jammed(evidence, absence, door: door) {
+        return evidence.neverJudged(
+          "the bolt jammed, and the lock tried to lock it \(jams.count == 1 ? "once" : "\(jams.count) times")", jams)
+      }
       if let finding = evidence.turnedBack(absence) { return finding }
       return evidence.missing(
         "the bolt did not lock while the owner was away", since: absence.departure, moves.isEmpty ? [left] : moves)
@@ -86,6 +90,19 @@ enum LeavingPromises {
     let before = evidence.last(before: absence.departure, where: isMode).map { [evidence.entries[$0]] } ?? []
     let since = evidence.all(in: absence.away) { isMode($0) && $0.t <= limit }
     return (before + since).first { $0[.mode] == "passage" }
+  }
+
+  /// How often a lock tries to lock behind its owner: once, and three times more (docs/lock-driver.md).
+  private static let lockingTries = 4
+
+  /// The lock's tries to lock behind its owner, each of which jammed, if it tried as often as it should, or still had time to.
+  private static func jammed(_ evidence: Evidence, _ absence: Absence, door: String) -> [JournalEntry]? {
+    let jams = evidence.all(in: absence.away) {
+      $0.isLock(.boltJammed) && $0.machine == door && $0[.to] == "locked"
+    }
+    guard let last = jams.last else { return nil }
+    let end = evidence.entries[absence.away].last?.t ?? last.t
+    return jams.count >= lockingTries || end - last.t < lockingTime ? jams : nil
   }
 
   /// A machine whose phone had proven itself to the lock before, and kept its link while the lock would have locked behind the other. What

@@ -80,6 +80,11 @@ extension LockFirmware {
     }
     departures.removeAll { $0.due <= now }
     relockDue = nil
+    if hasLeft {
+      // However often the bolt jammed before: now nobody is there who could see to it.
+      lockAttempts = 0
+      hasGivenUpLocking = false
+    }
     start(Movement(target: .locked, cause: hasLeft ? .leaving : .relock))
   }
 

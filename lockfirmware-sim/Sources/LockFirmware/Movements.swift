@@ -285,6 +285,8 @@ extension LockFirmware {
     self.position = position
     guard position == current.target.position else {
       effects.append(.note(.boltJammed(current.target, cause: current.cause, record: current.record)))
+      // Raised before, or not: that the door stays open behind its owner is told.
+      if current.cause == .leaving { alarms.removeAll { $0 == .lockJammed } }
       raiseAlarm(.lockJammed)
       return finish(current, .failed)
     }
