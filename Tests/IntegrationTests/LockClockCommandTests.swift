@@ -55,6 +55,22 @@ struct LockClockCommandTests {
     #expect(try await alerts(home, "alice") == "There are no alerts.\n")
   }
 
+  @Test("L5: the lock's clock is looked at also on a link on which the phone's owner asks something first")
+  func questionFirst() async throws {
+    let home = try await household()
+    try await home.restart("bob", clockAhead: Self.days)
+    let wrong = try await home.latchkey("bob", "guests", "clock")
+    #expect(wrong.status == 0, "\(wrong)")
+    try await home.stop("alice")
+    try await home.startDaemon("alice")
+    try await home.hear("daemon.started", on: "alice")
+    // It starts the agent, which answers before it does anything else at the lock.
+    let door = try await home.latchkey("alice", "door")
+    #expect(door.status == 0, "\(door)")
+    let told = try await alerts(home, "alice")
+    #expect(told.contains("3 days ahead of this phone's"), "\(told)")
+  }
+
   @Test(
     "L8: an alert about a lock's clock is gone when that is right again, also if the agent was started anew meanwhile")
   func alertAfterRestart() async throws {

@@ -108,6 +108,8 @@ struct NoAnswer: Error, Equatable {
       logger.record(Recorded.Agent.questionAnswered, [.about: action.name, .outcome: outcome])
       conversation = nil
       waiting.removeFirst()
+      // The lock's answer to this question may have been its first on this link.
+      if app.isAdmitted { lockIsHere() }
       radioIsReady()
       app.endLinkIfOver()
     }
