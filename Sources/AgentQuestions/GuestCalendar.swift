@@ -23,10 +23,11 @@ package enum GuestCalendar {
   }
 
   /// - Parameter text: `08:00-17:30`.
-  /// - Returns: minutes after midnight, or `nil` if the text names no hours.
+  /// - Returns: minutes after midnight, or `nil` if the text names no hours. From a time until the same time is none, though for a lock
+  ///   it is the whole day: who writes that may mean no time at all.
   package static func hours(_ text: String) -> (start: UInt16, end: UInt16)? {
     let ends = text.split(separator: "-", omittingEmptySubsequences: false).map(minute)
-    guard ends.count == 2, let start = ends[0], let end = ends[1], start < 1440 else { return nil }
+    guard ends.count == 2, let start = ends[0], let end = ends[1], start < 1440, start != end else { return nil }
     return (start, end)
   }
 

@@ -102,7 +102,12 @@ final class Doors: @unchecked Sendable {
     let data = Data(argument.utf8)
     switch AgentQuestion(rawValue: action.name) {
     case .accept: answer(action) { try self.accept(JSONDecoder().decode(AcceptQuestion.self, from: data)) }
-    case .guestKey: answer(action) { try self.guestKey() }
+    case .guestKey:
+      answer(action) {
+        // The key is for any door. Who names one has seen it here.
+        if let name = try JSONDecoder().decode(DoorQuestion.self, from: data).door { _ = try self.door(named: name) }
+        return try self.guestKey()
+      }
     case .enroll: enroll(action, data)
     case nil:
       let known = AgentQuestion.allCases.map(\.rawValue).joined(separator: ", ")

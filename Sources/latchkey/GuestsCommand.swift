@@ -44,7 +44,7 @@ struct InviteGuestCommand: ParsableCommand {
   @Option(help: "Until when; a date without a time counts to its end.") var until: String?
   @Option(help: "On which weekdays: mon-fri, or sat,sun.") var days: String?
   @Option(help: "At which hours of these days: 08:00-17:30.") var hours: String?
-  @Option(help: "How often the guest may unlock.") var uses: UInt16?
+  @Option(help: "How often the guest may unlock: 1 to 65535.") var uses: UInt16?
   @Flag(help: "The guest may read the lock's log.") var readLog = false
   @Option(help: ArgumentHelp("What `latchkey guests key` printed on the guest's machine.", valueName: "text"))
   var phone: String?
@@ -117,7 +117,8 @@ struct InviteGuestCommand: ParsableCommand {
 
   private static func hours(_ text: String) throws -> (UInt16, UInt16) {
     guard let hours = GuestCalendar.hours(text) else {
-      throw ValidationError("--hours are like 08:00-17:30, not \(text).")
+      throw ValidationError(
+        "--hours are like 08:00-17:30 or 22:00-06:00, not \(text). For the whole day, leave --hours out.")
     }
     return hours
   }
@@ -219,7 +220,7 @@ struct GuestKeyCommand: ParsableCommand {
   @OptionGroup var options: GuestOptions
 
   func run() throws {
-    let answer = try options.ask(.guestKey, DoorQuestion(door: nil), GuestKeyAnswer.self)
+    let answer = try options.ask(.guestKey, DoorQuestion(door: options.door), GuestKeyAnswer.self)
     try options.show(answer, answer.text)
   }
 }
@@ -231,6 +232,12 @@ struct AcceptInvitationCommand: ParsableCommand {
   @Option(name: .customLong("as"), help: ArgumentHelp("What the door is called here.", valueName: "name"))
   var doorName: String
   @OptionGroup var options: GuestOptions
+
+  func validate() throws {
+    guard options.door == nil else {
+      throw ValidationError("The door is named by --as, and not by --door: latchkey guests accept --as \(doorName).")
+    }
+  }
 
   func run() throws {
     if isatty(STDIN_FILENO) == 1 { Console.complain("The invitation: ", terminator: "") }

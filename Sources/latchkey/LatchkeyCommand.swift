@@ -8,7 +8,11 @@ enum Main {
   static func main() {
     Console.begin()
     refuseUnreadableArguments()
-    LatchkeyCommand.main()
+    CommandNames.refuseUnknown(Array(CommandLine.arguments.dropFirst()))
+    do {
+      var command = try LatchkeyCommand.parseAsRoot()
+      do { try command.run() } catch let error as ValidationError { CommandNames.refuse(error, of: type(of: command)) }
+    } catch { LatchkeyCommand.exit(withError: error) }
     Console.end(program: "latchkey")
   }
 

@@ -13,7 +13,7 @@ struct LogCommand: ParsableCommand {
       changed; what was found is on standard error, until it is accepted.
       """)
   @OptionGroup var options: DoorOptions
-  @Option(help: "How many of the newest records; 20 by default.") var last: Int?
+  @Option(help: "How many of the newest records, 1 to 128; 20 by default.") var last: Int?
   @Flag(help: "All records that the lock still has.") var all = false
   @Flag(help: "Forgets what was found to be wrong with the log, after showing it.") var accept = false
 

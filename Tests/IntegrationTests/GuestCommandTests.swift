@@ -81,6 +81,8 @@ struct GuestCommandTests {
     try await home.bringHome("alice")
     let key = try await home.latchkey("ben", "guests", "key")
     #expect(key.status == 0 && key.output.hasPrefix("phone-1-"), "\(key)")
+    let nowhere = try await home.latchkey("ben", "guests", "key", "--door", "alices")
+    #expect(nowhere.status == 1 && nowhere.errors.contains("There is no door \"alices\" here"), "\(nowhere)")
     let invited = try await home.latchkey(
       "alice", "guests", "invite", "Ben", "--phone", key.output.trimmingCharacters(in: .whitespacesAndNewlines))
     #expect(invited.status == 0 && invited.errors.contains("on that phone only"), "\(invited)")

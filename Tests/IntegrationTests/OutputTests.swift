@@ -83,11 +83,34 @@ struct OutputTests {
       ("enroll ABCD-EFGH-IJKL", "The code is no argument, because other users see those"),
       ("log --all --last 3", "--all and --last 3 can't both be meant: give one of them."),
       ("log --last 0", "--last is from 1 to "),
+      ("guests invite Ben --hours 10:00-10:00", "not 10:00-10:00. For the whole day, leave --hours out."),
+      ("guests accept --as front --door back", "The door is named by --as"),
     ]
     for (line, error) in mistakes {
       let outcome = try await place.bash("$latchkey \(line) </dev/null")
       #expect(outcome.status == 64 && outcome.output.isEmpty && outcome.errors.contains(error), "\(line): \(outcome)")
     }
+  }
+
+  @Test("A5: a bad argument is answered with what was wrong and what to type")
+  func whatToType() async throws {
+    let place = try Place()
+    let mistakes = [
+      ("dor", ["There is no command \"dor\".", "latchkey door", "latchkey --help"]),
+      ("guests invit Ben", ["latchkey guests has no command \"invit\".", "latchkey guests invite"]),
+      ("setup xyzzy", ["latchkey setup has no command \"xyzzy\". It has: lock, phone"]),
+      ("enroll", ["There is no code on standard input.", "Usage: latchkey enroll [--as <name>]"]),
+      ("guests accept --as front", ["There is no invitation", "Usage: latchkey guests accept --as <name>"]),
+      ("guests invite Ben --uses 70000", ["'70000' is invalid", "1 to 65535"]),
+      ("log --last x", ["'x' is invalid", "1 to 128"]),
+    ]
+    for (line, parts) in mistakes {
+      let outcome = try await place.bash("$latchkey \(line) </dev/null")
+      #expect(outcome.status == 64 && outcome.output.isEmpty, "\(line): \(outcome)")
+      for part in parts { #expect(outcome.errors.contains(part), "\(line): \(outcome)") }
+    }
+    let help = try await place.bash("$latchkey help guests invite; $latchkey --help; $latchkey guests --help")
+    #expect(help.status == 0 && help.errors.isEmpty, "\(help)")
   }
 
   @Test("A5: if the reader goes away, the command ends quietly with 141, and still writes its JSON file")

@@ -86,6 +86,7 @@ struct QuestionReaderTests {
       ("  - invite guest: {machine: alice, guest: \"B\\u200Ben\"}", "can all be seen"),
       ("  - invite guest: {machine: alice, guest: Ben, weekdays: sunday}", "(valid: mon-fri, sat,sun)"),
       ("  - invite guest: {machine: alice, guest: Ben, hours: 10-18}", "(valid: 08:00-17:30, 22:00-06:00)"),
+      ("  - invite guest: {machine: alice, guest: Ben, hours: '10:00-10:00'}", "can't be '10:00-10:00'"),
       ("  - invite guest: {machine: alice, guest: Ben, hours: '24:00-08:00'}", "can't be '24:00-08:00'"),
       (
         "  - invite guest: {machine: alice, guest: Ben}\n  - accept invitation: {machine: ben, guest: Ben, as: Alice's}",
