@@ -10,12 +10,19 @@ package struct DoorKeys: Sendable {
   package let keys: PhoneKeys
   /// A guest's grant; an owner has none.
   package let grant: Grant?
+  /// The public keys that this phone had as an owner's, if it was enrolled again: they are still to be revoked. It may be none. `nil` once
+  /// a list that revokes them waits for the lock. It is in the same file as the new key, so that no crash comes between the two.
+  package let replaces: [[UInt8]]?
 
-  package init(name: String, keys: PhoneKeys, grant: Grant?) {
+  package init(name: String, keys: PhoneKeys, grant: Grant?, replaces: [[UInt8]]? = nil) {
     self.name = name
     self.keys = keys
     self.grant = grant
+    self.replaces = replaces
   }
+
+  /// The same keys, after which nothing is left to be revoked.
+  package var settled: DoorKeys { DoorKeys(name: name, keys: keys, grant: grant) }
 
   private struct Stored: Codable {
     var version: Int
@@ -25,6 +32,8 @@ package struct DoorKeys: Sendable {
     var lockPublicKey: String
     /// In version 1 there is always one.
     var grant: String?
+    /// Missing if nothing is to be revoked, and in what earlier versions wrote.
+    var replaces: [String]?
   }
 
   /// The name of the door whose keys a phone has from its setup.
@@ -73,7 +82,8 @@ package struct DoorKeys: Sendable {
     guard (grant == nil) == (stored.version == 2) else { throw .damaged(path: path, problem: "grant") }
     let key = try file.privateKey(stored.privateKey)
     return DoorKeys(
-      name: stored.name, keys: PhoneKeys(staticKey: key, lockIdentity: identity, lockKey: lockKey), grant: grant)
+      name: stored.name, keys: PhoneKeys(staticKey: key, lockIdentity: identity, lockKey: lockKey), grant: grant,
+      replaces: stored.replaces?.compactMap { Hex.bytes($0) })
   }
 
   /// Writes the file, completely or not at all. Other keys for the same door are replaced.
@@ -86,7 +96,7 @@ package struct DoorKeys: Sendable {
       with: Stored(
         version: grant == nil ? 2 : 1, name: name, privateKey: Hex.text(Array(keys.staticKey.rawRepresentation)),
         lockIdentity: Hex.text(keys.lockIdentity.bytes), lockPublicKey: Hex.text(Array(keys.lockKey.rawRepresentation)),
-        grant: grant.map { Hex.text($0.encoded) }))
+        grant: grant.map { Hex.text($0.encoded) }, replaces: replaces?.map(Hex.text)))
   }
 }
 

@@ -48,8 +48,10 @@ final class Doors: @unchecked Sendable {
       // Keys from an enrolment take the place of those from the setup.
       if door.grant == nil, let known = doors.first(where: { $0.lock.identity == door.keys.lockIdentity }) {
         known.take(door)
+        settle(door, of: known)
       } else {
         try add(door)
+        if let added = doors.last { settle(door, of: added) }
       }
     }
   }
@@ -201,23 +203,34 @@ final class Doors: @unchecked Sendable {
     let earlier = known.flatMap { $0.grant == nil ? $0.publicKey : nil }
       .flatMap { $0 == Array(key.staticKey.publicKey.rawRepresentation) ? nil : $0 }
     let name = known?.name ?? question.name ?? freeName(DoorKeys.name(from: text))
-    let door = DoorKeys(name: name, keys: keys, grant: nil)
+    // What could not be revoked at the enrolment before this one still is to be.
+    let left = try DoorKeys.read(fromDirectory: keyFolder).first { $0.name == name && $0.keys.lockIdentity == identity }
+    let replaces = known.map { _ in (left?.replaces ?? []) + (earlier.map { [$0] } ?? []) }
+    let door = DoorKeys(name: name, keys: keys, grant: nil, replaces: replaces)
     try door.write(toDirectory: keyFolder)
     unlink(enrolmentFolder + "/" + PendingPhoneKey.fileName)
     if let known {
-      do {
-        try GuestBook.lockMayHaveForgotten(
-          inFolder: known.folder, identity, replacing: earlier, at: Int64(known.unixSeconds))
-      } catch {
-        // The phone is enrolled all the same. It is told of its earlier key as of any other phone of its name.
-        logger.error("what is revoked does not wait for the lock: \((error as? NoAnswer)?.reason ?? "\(error)")")
-      }
+      settle(door, of: known)
       known.take(door)
     } else {
       try add(door, lock: peripheral)
       doors.last?.start(beside: searches)
     }
     return EnrollAnswer(outcome: outcome.word, door: name, lock: text)
+  }
+
+  /// Has all that is revoked wait for a lock at which this phone was enrolled again, its earlier keys among it. What ends this process before
+  /// that is made up for at its next start.
+  private func settle(_ door: DoorKeys, of app: AgentApp) {
+    guard let earlier = door.replaces else { return }
+    do {
+      try GuestBook.lockMayHaveForgotten(
+        inFolder: app.folder, door.keys.lockIdentity, replacing: earlier, at: Int64(time.unixSeconds))
+      try door.settled.write(toDirectory: keyFolder)
+    } catch {
+      // The phone is enrolled all the same. It is told of its earlier key as of any other phone of its name.
+      logger.error("what is revoked does not wait for the lock: \((error as? NoAnswer)?.reason ?? "\(error)")")
+    }
   }
 
   private func enrolmentEnded(_ action: UserAction, _ result: Result<EnrollAnswer, any Error>) {

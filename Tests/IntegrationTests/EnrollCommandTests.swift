@@ -167,6 +167,16 @@ struct EnrollCommandTests {
     #expect(again.status == 0 && again.errors.contains("latchkey guests revoke --key \(first)"), "\(again)")
     let owners = try await home.latchkey("alice", "owners")
     #expect(owners.output.contains("alice: key \(first)") && owners.output.contains("(this phone)"), "\(owners)")
+
+    // The book is restored: what could not be done is made up for at the agent's next start.
+    unlink(book)
+    try home.killApp("alice")
+    for _ in 0..<2 {
+      let asked = try await home.latchkey("alice", "owners")
+      #expect(asked.status == 0, "\(asked)")
+    }
+    let left = try await home.latchkey("alice", "owners")
+    #expect(!left.output.contains(first) && left.output.contains("(this phone)"), "\(left)")
   }
 
   @Test("L5: the first phone is enrolled by code and button, opens, and is replaced by another when it is lost")

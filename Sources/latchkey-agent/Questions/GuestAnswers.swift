@@ -70,7 +70,8 @@ extension QuestionDesk {
       start: question.start ?? 0, end: question.end ?? 1440, offset: question.offset ?? 0,
       offsetChange: question.offsetChange ?? .max, laterOffset: question.laterOffset ?? question.offset ?? 0)
     guard schedule.start != schedule.end else {
-      throw NoAnswer("The hours of an invitation end at another time than they begin. For the whole day, leave them out.")
+      throw NoAnswer(
+        "The hours of an invitation end at another time than they begin. For the whole day, leave them out.")
     }
     guard schedule.verdict(at: Int64(app.unixSeconds)) != .over, schedule.from < schedule.until else {
       throw NoAnswer("The invitation would be over before it begins: --until is not after --from, or in the past.")

@@ -100,13 +100,13 @@ struct GuestBook: Codable, Equatable {
 
   /// This phone was enrolled once more, so the lock may have forgotten whom it knew, and what was revoked: with this owner's key it
   /// would believe this owner's grants again. So all that is revoked waits for it.
-  /// - Parameter earlier: the key that this phone had as an owner's until now. If the lock has not forgotten it, it would be an owner's for
-  ///   ever; this owner's own list takes it out.
+  /// - Parameter earlier: the keys that this phone had as an owner's until now. If the lock has not forgotten them, they would be an
+  ///   owner's for ever; this owner's own list takes them out.
   static func lockMayHaveForgotten(
-    inFolder folder: String, _ lock: LockIdentity, replacing earlier: [UInt8]? = nil, at unixSeconds: Int64
+    inFolder folder: String, _ lock: LockIdentity, replacing earlier: [[UInt8]] = [], at unixSeconds: Int64
   ) throws {
     var book = try read(path(in: folder))
-    if let earlier { book.revoke(phone: earlier) }
+    for key in earlier { book.revoke(phone: key) }
     guard book != GuestBook() else { return }
     book.isIntroduced = nil
     var entries = book.entries(at: unixSeconds)
