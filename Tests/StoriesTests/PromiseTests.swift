@@ -327,6 +327,24 @@ struct PromiseTests {
         ))
   }
 
+  @Test(
+    "H1: an agent that had been quit, and is opened at the door, asks because it saw no approach: the quitting is the reason"
+  )
+  func quitBeforeAsking() throws {
+    func reason(because doubt: String, quitBefore event: Recorded.Story) throws -> String {
+      let story = Self.dead.filter { !$0.isOpening }.without(Recorded.Agent.unlockAnswered)
+        .without(Recorded.Agent.unlockWritten)
+        .inserting(Recorded.Story.appQuit, Self.agent, before: event)
+        .inserting(Recorded.Story.appOpened, Self.agent, before: Recorded.Lock.commandAccepted)
+        .inserting(Recorded.Agent.unlockAsked, [.because: doubt], before: Recorded.Lock.commandAccepted)
+      return try judge("opened-once", evidence(story)).reason
+    }
+    #expect(
+      try reason(because: "noApproach", quitBefore: .ownerReturned).hasSuffix("the user had quit the agent on phone"))
+    #expect(try reason(because: "jammed", quitBefore: .ownerReturned).hasSuffix("phone asked its owner (jammed)"))
+    #expect(try reason(because: "noApproach", quitBefore: .ownerLeft).hasSuffix("the user had quit the agent on phone"))
+  }
+
   private static let switchedOff: [JournalField: String] = [.about: Recorded.bluetoothSwitchedOff]
 
   @Test("S12: what the agent discovers after the restored link was lost again breaks nothing")

@@ -21,6 +21,12 @@ extension Evidence {
     }
   }
 
+  /// The same of an agent that was opened or asked only on the way or at the door, and so saw no approach, or not all of it.
+  private func missedTheWay(by phone: String, _ home: Range<Int>) -> (isQuit: Bool, line: JournalEntry)? {
+    let calls = indices(in: home) { $0.isUsersCall && $0.machine == phone && $0.concerns(Recorded.agentIdentifier) }
+    return calls.lazy.compactMap { givenUp(by: phone, before: $0) }.first ?? givenUp(by: phone, before: home.upperBound)
+  }
+
   /// What a door's staying shut came from, as far as it was recorded after an owner's return.
   func whyNotOpened(
     _ absence: Absence, _ home: Range<Int>, door: String
@@ -37,7 +43,19 @@ extension Evidence {
     if let answered, let result = answered[.result], !["done", "notNeeded"].contains(result) {
       return cause("the lock answered \(phone) with \(result)", answered)
     }
+    let given = givenUp(by: phone, before: home.upperBound)
+    func cause(_ given: (isQuit: Bool, line: JournalEntry)) -> (reason: String, lines: [JournalEntry]) {
+      cause(
+        given.isQuit
+          ? "the user had quit the agent on \(phone)"
+          : "the user had switched Bluetooth off on \(phone) when the agent was not running, which gives up what it asked for",
+        given.line)
+    }
     if let asked = latest({ $0.isAgent(.unlockAsked) && $0.machine == phone }) {
+      // It saw nothing of the way home.
+      if ["noApproach", "noSignal"].contains(asked[.because]), let given = missedTheWay(by: phone, home) {
+        return cause(given)
+      }
       return cause("\(phone) asked its owner (\(asked[.because] ?? "no reason"))", asked)
     }
     if let written = latest({ $0.isAgent(.unlockWritten) && $0.machine == phone }) {
@@ -46,13 +64,7 @@ extension Evidence {
       }
       return cause("\(phone) wrote an unlock, and the lock did not carry it out", written)
     }
-    if let given = givenUp(by: phone, before: home.upperBound) {
-      return cause(
-        given.isQuit
-          ? "the user had quit the agent on \(phone)"
-          : "the user had switched Bluetooth off on \(phone) when the agent was not running, which gives up what it asked for",
-        given.line)
-    }
+    if let given { return cause(given) }
     if let hung = hungLock(door, before: home.upperBound) { return cause("the lock's app hung", hung) }
     if let broken = brokenPairing(of: phone, with: door, before: home.upperBound) { return broken }
     if let approach = latest({ $0.isAgent(.approachBegan) && $0.machine == phone }) {
