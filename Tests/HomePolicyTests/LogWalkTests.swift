@@ -70,6 +70,24 @@ import Testing
     }
   }
 
+  @Test("L5: a log that became shorter between two of the lock's answers was cut, also where nobody has read it since")
+  func cutBetweenAnswers() throws {
+    try withLog { log in
+      walk([record(1), record(2)], in: log)
+      for index in [4, 9, 9] as [UInt64] { log.compare(index: index) }
+      #expect(log.troubles == [] && log.seen?.index == 2)
+      // What is read may have been said before the latest answer.
+      walk([record(1), record(2), record(3)], in: log)
+      #expect(log.troubles == [])
+      log.compare(index: 7)
+      let cut =
+        "The lock's log is not what it was: it ends with record 7, and this phone has heard of record 9: its end was cut off."
+      #expect(log.troubles == [cut])
+      log.compare(index: 7)
+      #expect(log.troubles == [cut], "it is told once")
+    }
+  }
+
   @Test("L5: a record in a wrong place hides no other change of the log") func changedAsWell() throws {
     try withLog { log in
       walk([record(1), record(2)], in: log)

@@ -27,6 +27,8 @@ struct SeenLogState: Equatable {
   private let logger: Logger
   private let alert: AgentAlert
   private let now: () -> Double
+  /// The index in the latest of the lock's answers to this process. It is not stored, because each command would wait for the disk.
+  private var answered: UInt64 = 0
 
   init(_ store: AgentStore, logger: Logger, door: String = AgentApp.doorName, now: @escaping () -> Double) {
     self.store = store
@@ -44,13 +46,22 @@ struct SeenLogState: Equatable {
 
   /// Every answer says how long the log is.
   func compare(index: UInt64) {
-    guard let seen, index < seen.index else { return }
-    isBroken("it ends with record \(index), and this phone has seen record \(seen.index): its end was cut off")
+    let before = answered
+    answered = index
+    if isShorter(index) || index >= before { return }
+    isBroken("it ends with record \(index), and this phone has heard of record \(before): its end was cut off")
   }
 
-  /// An end of the log, now or in between.
+  /// - Returns: whether the log is shorter than this phone has read it, which is told.
+  private func isShorter(_ index: UInt64) -> Bool {
+    guard let seen, index < seen.index else { return false }
+    isBroken("it ends with record \(index), and this phone has seen record \(seen.index): its end was cut off")
+    return true
+  }
+
+  /// An end of the log, now or in between. The lock may have said it before its latest answer.
   func compare(_ head: LogHead) {
-    compare(index: head.index)
+    if isShorter(head.index) { return }
     guard let seen, seen.index == head.index, seen.hash != head.hash else { return }
     isBroken("record \(seen.index) or one before it is not the one that this phone has seen: the log was changed")
   }
