@@ -43,7 +43,8 @@ struct ATTClient: Sendable {
   }
 
   struct ReadOperation: Sendable {
-    var caller: PendingCall
+    /// Whoever reads the same bytes before the answer comes gets it too.
+    var callers: [PendingCall]
     var path: ObjectPath
     var handle: AttributeHandle
     var offset: Int
@@ -118,9 +119,32 @@ extension ATTClient {
 
   var all: [Operation] { [current].compactMap(\.self) + queue }
 
-  func isReading(_ path: ObjectPath) -> Bool {
-    all.contains { if case .read(let read) = $0 { read.path == path } else { false } }
+  /// Whether a read of this attribute is under way, and of the same bytes, so that its answer is for this caller as well.
+  mutating func joinRead(_ path: ObjectPath, offset: Int, _ caller: PendingCall) -> JoinedRead {
+    func joined(_ operation: Operation) -> (JoinedRead, Operation) {
+      guard case .read(var read) = operation, read.path == path else { return (.none, operation) }
+      guard read.offset == offset else { return (.ofOtherBytes, operation) }
+      read.callers.append(caller)
+      return (.joined, .read(read))
+    }
+    if let current {
+      let (found, operation) = joined(current)
+      if found != .none {
+        self.current = operation
+        return found
+      }
+    }
+    for index in queue.indices {
+      let (found, operation) = joined(queue[index])
+      if found != .none {
+        queue[index] = operation
+        return found
+      }
+    }
+    return .none
   }
+
+  enum JoinedRead { case none, joined, ofOtherBytes }
 
   func isWriting(_ path: ObjectPath) -> Bool {
     all.contains { if case .write(let write) = $0 { write.path == path } else { false } }
@@ -272,7 +296,7 @@ extension BlueZModel {
   mutating func failTransactions(of link: Link) {
     for operation in link.client.all {
       switch operation {
-      case .read(let read): reply(to: read.caller, .failure(.attError(.unlikelyError)))
+      case .read(let read): for caller in read.callers { reply(to: caller, .failure(.attError(.unlikelyError))) }
       case .write(let write): reply(to: write.caller, .failure(.attError(.unlikelyError)))
       case .configure(let configure): failSubscription(configure, of: link.device, .attError(.unlikelyError))
       default: break

@@ -113,7 +113,7 @@ extension BlueZModel {
       let request = remoteRequest(on: link)
       if attribute.givesWriteChannel {
         return writeThroughChannel(
-          attribute, AwaitingWrite(link: link, value: value, request: request, isCommand: false))
+          attribute, AwaitingWrite(link: link, value: value, request: request, opcode: pdu.opcode))
       }
       // Seen on bluetoothd: if the value may also be written without a response, bluetoothd does not wait for the
       // application, so the write can't be refused.
@@ -140,7 +140,7 @@ extension BlueZModel {
     else { return }
     let request = remoteRequest(on: link)
     if attribute.givesWriteChannel {
-      return writeThroughChannel(attribute, AwaitingWrite(link: link, value: value, request: request, isCommand: true))
+      return writeThroughChannel(attribute, AwaitingWrite(link: link, value: value, request: request))
     }
     callWithoutAnswer(client, path, .writeValue(value, request))
   }
@@ -211,8 +211,19 @@ extension BlueZModel {
     guard let attribute = server.database.attribute(first.handle),
       case .application(let client, let path) = attribute.source
     else { return refuse(pdu, first.handle, .writeNotPermitted, on: link) }
+    if attribute.givesWriteChannel {
+      // Where the pieces began is lost on this way, also if the application then gives no socket (`acquire_write`).
+      return writeThroughChannel(
+        attribute, AwaitingWrite(link: link, value: value, request: remoteRequest(on: link), opcode: pdu.opcode))
+    }
     let request = remoteRequest(on: link, offset: UInt16(first.offset))
-    ask(client, path, .writeValue(value, request), for: pdu.opcode, first.handle, on: link)
+    // The application is not waited for, as with a write in one piece.
+    if attribute.properties.contains(.writeWithoutResponse) {
+      send(.executeWriteResponse, on: link)
+      callWithoutAnswer(client, path, .writeValue(value, request))
+    } else {
+      ask(client, path, .writeValue(value, request), for: pdu.opcode, first.handle, on: link)
+    }
   }
 
   /// The link is gone. If an application still owes an answer, bluetoothd crashes.

@@ -8,7 +8,8 @@ struct AwaitingWrite: Sendable {
   var link: LinkIdentifier
   var value: [UInt8]
   var request: RemoteRequest
-  var isCommand: Bool
+  /// The peer's request that is to be answered: a write in one piece, or the execution of one in several. `nil` for a command.
+  var opcode: UInt8?
 }
 
 /// Writes to one value that wait for its application's answer to AcquireWrite.
@@ -65,8 +66,8 @@ extension BlueZModel {
       // The application is asked once. What else is written waits for its answer.
       server.awaitingWrites[handle]?.writes.append(write)
     }
-    if !write.isCommand {
-      links[link]?.server.pending = ATTServing.PendingRequest(callback: callback, opcode: 0x12, handle: handle)
+    if let opcode = write.opcode {
+      links[link]?.server.pending = ATTServing.PendingRequest(callback: callback, opcode: opcode, handle: handle)
     }
   }
 
@@ -105,19 +106,20 @@ extension BlueZModel {
   }
 
   private mutating func finish(_ write: AwaitingWrite, _ handle: AttributeHandle, _ error: ATTError?) {
-    guard !write.isCommand, links[write.link] != nil else { return }
+    guard let opcode = write.opcode, links[write.link] != nil else { return }
     links[write.link]?.server.pending = nil
-    send(error.map { .errorResponse(request: 0x12, handle: handle, error: $0) } ?? .writeResponse, on: write.link)
+    let done = opcode == 0x12 ? ATTPDU.writeResponse : .executeWriteResponse
+    send(error.map { .errorResponse(request: opcode, handle: handle, error: $0) } ?? done, on: write.link)
   }
 
   private mutating func callInstead(_ write: AwaitingWrite, _ handle: AttributeHandle) {
     guard case .application(let client, let path)? = server.database.attribute(handle)?.source else {
       return finish(write, handle, .unlikelyError)
     }
-    if write.isCommand {
-      callWithoutAnswer(client, path, .writeValue(write.value, write.request))
+    if let opcode = write.opcode {
+      ask(client, path, .writeValue(write.value, write.request), for: opcode, handle, on: write.link)
     } else {
-      ask(client, path, .writeValue(write.value, write.request), for: 0x12, handle, on: write.link)
+      callWithoutAnswer(client, path, .writeValue(write.value, write.request))
     }
   }
 

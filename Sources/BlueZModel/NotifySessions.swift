@@ -34,7 +34,8 @@ struct NotifySessions: Sendable {
 
   mutating func start(_ pending: PendingCall, isLinked: Bool) -> Start {
     if let mine = sessions.first(where: { $0.client == pending.client }) {
-      return .answered(mine.isActive ? .success(.none) : .failure(.inProgress))
+      // A session that the peer was asked for counts, before its answer (`notify_id` in src/gatt-client.c).
+      return .answered(mine.isActive || mine.call != nil ? .success(.none) : .failure(.inProgress))
     }
     guard isLinked else {
       // Recorded. The peer is asked when it is back.

@@ -9,9 +9,14 @@ extension BlueZModel {
     _ handle: AttributeHandle, _ path: ObjectPath, of device: ObjectPath, offset: UInt16, _ pending: PendingCall
   ) {
     guard let link = attachedLink(of: device) else { return reply(to: pending, .failure(.failed("Not connected"))) }
-    guard links[link]?.client.isReading(path) != true else { return reply(to: pending, .failure(.inProgress)) }
+    // `read_op` in src/gatt-client.c: a second call waits for the answer to the first, unless it asks for other bytes.
+    switch links[link]?.client.joinRead(path, offset: Int(offset), pending) {
+    case .joined: return
+    case .ofOtherBytes: return reply(to: pending, .failure(.inProgress))
+    case .some(.none), nil: break
+    }
     enqueue(
-      [.read(ATTClient.ReadOperation(caller: pending, path: path, handle: handle, offset: Int(offset)))], on: link)
+      [.read(ATTClient.ReadOperation(callers: [pending], path: path, handle: handle, offset: Int(offset)))], on: link)
   }
 
   /// Handles an answer. Returns the next step of the read if the value is longer than one message.
@@ -22,11 +27,11 @@ extension BlueZModel {
     var read = read
     switch read.take(pdu, mtu: mtu) {
     case .goesOn: return .read(read)
-    case .failed(let error): reply(to: read.caller, .failure(error))
+    case .failed(let error): for caller in read.callers { reply(to: caller, .failure(error)) }
     case .done:
       let known = links[identifier].flatMap { devices[$0.device]?.values[read.handle] } ?? []
       valueBecame(read.value(over: known), read.path, read.handle, on: identifier)
-      reply(to: read.caller, .success(.bytes(read.collected)))
+      for caller in read.callers { reply(to: caller, .success(.bytes(read.collected))) }
     }
     return nil
   }
@@ -70,6 +75,7 @@ extension BlueZModel {
     }
     switch kind {
     case .command:
+      guard options.offset == 0 else { return reply(to: pending, .failure(.notSupported)) }
       guard value.count <= link.mtu - 3 else {
         return reply(to: pending, .failure(.failed("Failed to initiate write")))
       }

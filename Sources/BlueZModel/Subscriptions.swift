@@ -27,6 +27,11 @@ extension BlueZModel {
   mutating func stopNotify(
     _ characteristic: RemoteCharacteristic, _ path: ObjectPath, of device: ObjectPath, _ pending: PendingCall
   ) {
+    // Whoever calls it ends the socket of AcquireNotify.
+    if let channel = channels.notifying(.init(device: device, valueHandle: characteristic.valueHandle)) {
+      close(channel)
+      return reply(to: pending, .success(.none))
+    }
     guard
       devices[device]?.sessions[characteristic.valueHandle]?.has(pending.client) == true
     else { return reply(to: pending, .failure(.failed("No notify session started"))) }

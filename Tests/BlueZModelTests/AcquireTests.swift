@@ -107,6 +107,35 @@ import Testing
     #expect(bench.channels.contains(.close(ChannelIdentifier(given: 7))))
   }
 
+  @Test("C2: a write in several pieces goes through an application's socket, too")
+  func pieces() throws {
+    var bench = Self.meeting(givesSockets: true)
+    bench.answers = { callback in
+      if case .acquireWrite = callback { .success(.channel(fileDescriptor: 8, mtu: 100)) } else { .success(.none) }
+    }
+    let remark = try #require(bench.characteristic(Self.remark))
+    for value: UInt8 in [1, 2] {
+      let options = WriteOptions(kind: .reliable)
+      #expect(bench.ask(Bench.phone, remark, .writeValue([value, 9], options))?.isSuccess == true)
+      #expect(bench.channels.contains(.data(ChannelIdentifier(given: 8), [value, 9])))
+    }
+    #expect(!bench.callbacks.contains { if case .writeValue = $0.callback { true } else { false } })
+  }
+
+  @Test("C2: StopNotify ends what AcquireNotify began, whoever calls it")
+  func stopAcquired() throws {
+    var bench = Self.meeting()
+    let offer = try #require(bench.characteristic(Bench.offer))
+    bench.call(Bench.phone, offer, .acquireNotify)
+    bench.run(.seconds(1))
+    let channel = try #require(opened(bench))
+    #expect(bench.ask(Bench.phone, offer, .stopNotify)?.isSuccess == true)
+    bench.run(.seconds(1))
+    #expect(bench.channels.contains(.close(channel)))
+    #expect(bench.phoneObjects[offer]?[InterfaceName.gattCharacteristic]?["NotifyAcquired"] == .bool(false))
+    #expect(bench.callbacks.last?.callback == .stopNotify)
+  }
+
   @Test("C2: a socket that an application gives too late is closed")
   func late() throws {
     var bench = Self.meeting(givesSockets: true)

@@ -91,6 +91,53 @@ import TimeTypes
     #expect(bench.ask(Bench.phone, command, .writeValue([1], WriteOptions(kind: .request)))?.isSuccess == true)
   }
 
+  @Test("H4: so is one in several pieces; a command has no offset")
+  func unheardRefusalOfPieces() throws {
+    var bench = Bench()
+    bench.serveLock(encrypted: false)
+    _ = bench.meet()
+    let command = try #require(bench.characteristic(Bench.command))
+    bench.answers = { if case .writeValue = $0 { .failure(.notPermitted("no")) } else { .success(.none) } }
+    #expect(bench.ask(Bench.phone, command, .writeValue([1], WriteOptions(kind: .reliable)))?.isSuccess == true)
+    let offset = WriteOptions(kind: .command, offset: 2)
+    #expect(bench.ask(Bench.phone, command, .writeValue([1], offset))?.error == .notSupported)
+  }
+
+  @Test("H4: reads of the same bytes at the same time are one read, and each is answered; a read of others must wait")
+  func readsAtOnce() throws {
+    var bench = Bench()
+    bench.serveLock(encrypted: false)
+    _ = bench.meet()
+    let offer = try #require(bench.characteristic(Bench.offer))
+    bench.answers = { if case .readValue = $0 { .success(.bytes([7])) } else { .success(.none) } }
+    (bench.replies, bench.callbacks) = ([:], [])
+    for client in [Bench.system, ClientIdentifier(":1.9")] {
+      bench.call(Bench.phone, offer, .readValue(offset: 0), from: client)
+    }
+    #expect(bench.ask(Bench.phone, offer, .readValue(offset: 1))?.error == .inProgress)
+    bench.run(.seconds(1))
+    #expect(bench.replies.values.count { $0.bytes == [7] } == 2)
+    #expect(bench.callbacks.count { if case .readValue = $0.callback { true } else { false } } == 1)
+    // Both fail if the link is lost meanwhile.
+    bench.replies = [:]
+    for _ in 0..<2 { bench.call(Bench.phone, offer, .readValue(offset: 0)) }
+    bench.leave()
+    #expect(bench.replies.count == 2 && bench.replies.values.allSatisfy { !$0.isSuccess })
+  }
+
+  @Test("H4: StartNotify once more, while the peer is being asked, succeeds at once")
+  func notifyTwice() throws {
+    var bench = Bench()
+    bench.serveLock(encrypted: false)
+    _ = bench.meet()
+    let offer = try #require(bench.characteristic(Bench.offer))
+    bench.replies = [:]
+    for _ in 0..<2 { bench.call(Bench.phone, offer, .startNotify) }
+    #expect(bench.replies.count == 1 && bench.replies.values.allSatisfy(\.isSuccess))
+    bench.run(.seconds(1))
+    #expect(bench.replies.count == 2 && bench.replies.values.allSatisfy(\.isSuccess))
+  }
+
   @Test("H4: what a characteristic does not take is asked of the peer, which refuses; a command is lost")
   func writesToReadOnly() throws {
     var bench = Bench()

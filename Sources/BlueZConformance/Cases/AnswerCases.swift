@@ -3,7 +3,7 @@ import BusValue
 
 /// What bluetoothd makes of applications' answers and of what they take away, and of clients' changes of mind.
 enum AnswerCases {
-  static let all = [answers, handles, changes, removal]
+  static let all = [answers, handles, changes, removal, together]
 
   private static func attribute(_ name: String) -> String { "lock/door/\(name)" }
 
@@ -114,6 +114,35 @@ enum AnswerCases {
       }
       try await stage.success(stage.phone.device("Disconnect"))
       try await stage.expectError(pair, "org.bluez.Error.AuthenticationCanceled", "Authentication Canceled")
+    }
+  }
+
+  static let together = ConformanceCase("calls while the same is under way") { stage in
+    try await meet(stage)
+    let lock = stage.lock.main
+    try await stage.step("reads") {
+      lock.answer("offer.ReadValue", .hold)
+      let reads = [read(stage), read(stage)]
+      try await stage.need("the question") { lock.isHolding("offer.ReadValue") }
+      let other = try await stage.outcome(
+        stage.phone.characteristic("offer", "ReadValue", [.properties(["offset": .uint16(1)])]))
+      stage.expect(other.errorName == "org.bluez.Error.InProgress", "a read of other bytes must wait")
+      lock.answerHeld("offer.ReadValue", .success([.bytes(Array("held".utf8))]))
+      for one in reads { try await stage.success(one) }
+    }
+    try await stage.step("subscriptions") {
+      for call in [0, 1].map({ _ in stage.phone.characteristic("offer", "StartNotify") }) {
+        try await stage.success(call)
+      }
+    }
+    try await stage.step("a write in pieces that its application refuses, but nobody waits for") {
+      lock.answer("remark.WriteValue", .error("org.bluez.Error.NotPermitted", "no"))
+      try await stage.success(stage.phone.write("remark", [1, 2], ["type": .string("reliable")]))
+    }
+    try await stage.step("a command with an offset") {
+      let outcome = try await stage.outcome(
+        stage.phone.write("remark", [1], ["type": .string("command"), "offset": .uint16(2)]))
+      stage.expect(outcome.errorName == "org.bluez.Error.NotSupported", "there is none")
     }
   }
 }
