@@ -121,6 +121,15 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
       """)
   }
 
+  /// Nobody is told `willRestoreState`: the delegate is set too late, or the app does not keep it.
+  func noteLostRestoration() {
+    session.logger.critical(
+      """
+      API MISUSE: \(self) has no delegate while its state is restored, so nobody is told willRestoreState. Give it one when it is \
+      made, and keep that
+      """)
+  }
+
   // Overridden for each role.
   var delegateObject: AnyObject? { nil }
   func applyRoleEvent(_ body: Event.Body) {}

@@ -50,7 +50,7 @@ extension CBCentralManager {
         state[CBCentralManagerRestoredStateScanOptionsKey] = scan.appOptions
       }
     }
-    guard let delegate else { return }
+    guard let delegate else { return noteLostRestoration() }
     tells("willRestoreState")
     guard DelegateCall.reaches(delegate, { delegate.centralManager(self, willRestoreState: state) }) else {
       fatalError(

@@ -49,7 +49,7 @@ extension CBPeripheralManager {
         state[CBPeripheralManagerRestoredStateAdvertisementDataKey] = advertisement.dictionary
       }
     }
-    guard let delegate else { return }
+    guard let delegate else { return noteLostRestoration() }
     tells("willRestoreState")
     guard DelegateCall.reaches(delegate, { delegate.peripheralManager(self, willRestoreState: state) }) else {
       fatalError(

@@ -139,6 +139,30 @@ struct MisuseTests {
     #expect(manager.state == .poweredOn && system.log.misuses.isEmpty)
   }
 
+  @Test("S14: what is restored while a manager has no delegate is logged, because nobody is told of it, for both roles")
+  func restoredWithoutDelegate() async throws {
+    for isCentral in [true, false] {
+      let system = ScriptedSystem()
+      system.attach()
+      let queue = DispatchQueue(label: "test")
+      let manager: CBManager = system.run {
+        isCentral
+          ? CBCentralManager(
+            delegate: nil, queue: queue, options: [CBCentralManagerOptionRestoreIdentifierKey: "door"])
+          : CBPeripheralManager(
+            delegate: nil, queue: queue, options: [CBPeripheralManagerOptionRestoreIdentifierKey: "door"])
+      }
+      _ = try await system.requests.next()
+      system.emit(
+        isCentral
+          ? .willRestoreCentral(CentralRestoration(peripherals: []))
+          : .willRestorePeripheral(PeripheralRestoration(services: [], advertisement: nil)))
+      system.emit(.stateChanged(.poweredOn))
+      while manager.state != .poweredOn { _ = try await system.requests.next() }
+      #expect(system.log.misuses.count { $0.contains("has no delegate") } == 1, "\(system.log.misuses)")
+    }
+  }
+
   @Test("S1: a manager that the system rejects is unsupported, and the log has the system's words")
   func rejected() async throws {
     let setup = try await CentralSetup()
