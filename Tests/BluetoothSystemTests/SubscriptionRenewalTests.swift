@@ -58,18 +58,23 @@ struct SubscriptionRenewalTests {
 
   private func ends(_ desk: Desk) -> Int { desk.asked { $0 == .disconnect } }
 
+  /// The link is ended, and the next one has its own beginning.
+  private func expectOneEnd(_ desk: inout Desk, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(ends(desk) == 1, sourceLocation: sourceLocation)
+    desk.linkDown()
+    desk.linkUp()
+    desk.pass(.seconds(600))
+    #expect(ends(desk) == 1, sourceLocation: sourceLocation)
+  }
+
   @Test("C6: a link on which a subscribed central does not subscribe again after a new registration is ended, once")
   func ended() throws {
     var desk = try restarted()
     desk.pass(SubscriptionRenewal.patience - .milliseconds(1))
     #expect(ends(desk) == 0)
     desk.pass(.milliseconds(1))
-    #expect(ends(desk) == 1)
+    expectOneEnd(&desk)
     #expect(desk.recorded(.subscriptionsUnrenewed) > 0)
-    desk.linkDown()
-    desk.linkUp()
-    desk.pass(.seconds(600))
-    #expect(ends(desk) == 1, "the next link has its own beginning")
   }
 
   @Test("C6: a central that subscribes again keeps its link")
@@ -86,11 +91,7 @@ struct SubscriptionRenewalTests {
     var desk = try restarted(isComingUp: true, isHeard: false)
     desk.linkUp()
     desk.pass(SubscriptionRenewal.patience)
-    #expect(ends(desk) == 1)
-    desk.linkDown()
-    desk.linkUp()
-    desk.pass(.seconds(600))
-    #expect(ends(desk) == 1)
+    expectOneEnd(&desk)
   }
 
   @Test("C6: a central whose subscription may have been lost, and that subscribes again, keeps its link")
@@ -131,11 +132,7 @@ struct SubscriptionRenewalTests {
     otherCentralComes(&desk)
     try subscribe(&desk)
     desk.pass(SubscriptionRenewal.patience)
-    #expect(ends(desk) == 1)
-    desk.linkDown()
-    desk.linkUp()
-    desk.pass(.seconds(600))
-    #expect(ends(desk) == 1)
+    expectOneEnd(&desk)
   }
 
   @Test("C6: a subscription that only one central can have made is its own", arguments: [true, false])
