@@ -11,6 +11,8 @@ struct Discovery: Sendable {
   private(set) var sessions: Set<ClientIdentifier> = []
   var isActive = false
   var restartDeadline: Instant?
+  /// When the first of the rounds began in which nothing has been heard yet.
+  private var silentSince: Instant?
   /// Between two rounds of a discovery without a filter nothing is heard.
   var isPaused = false
   /// Smaller changes of the signal strength, in dB, are not reported unless a filter asks for it.
@@ -56,11 +58,37 @@ struct Discovery: Sendable {
       filtersDuplicates: !hearsDuplicates)
   }
 
+  /// The controller begins to scan, or goes on.
   mutating func scheduleRestart(_ scan: ScanParameters, after limit: Duration, at now: Instant) {
     isPaused = false
+    silentSince = nil
     // The kernel ends a round after a time. Another one follows at once if a client has a filter. If duplicates are not
     // filtered, it makes no difference then.
     restartDeadline = scan.filtersDuplicates || !isFiltered ? now + limit : nil
+  }
+
+  /// The controller has forgotten what it heard, and scans anew.
+  mutating func beginRound(_ scan: ScanParameters, after limit: Duration, at now: Instant) {
+    scheduleRestart(scan, after: limit, at: now)
+    // A round in which nothing is heard leaves nothing to forget, so it need not end. A phone that waits for days in an
+    // empty street costs no work.
+    guard isFiltered, restartDeadline != nil else { return }
+    restartDeadline = nil
+    silentSince = now
+  }
+
+  /// An advertisement has come in. The rounds that nobody noticed count: each began `limit` after the one before.
+  mutating func endSilence(rounds limit: Duration, at now: Instant) {
+    guard let began = silentSince else { return }
+    silentSince = nil
+    let nanoseconds = (now.nanoseconds - began.nanoseconds) % limit.wholeNanoseconds
+    restartDeadline = now + limit - .nanoseconds(nanoseconds)
+  }
+
+  mutating func endRounds() {
+    restartDeadline = nil
+    silentSince = nil
+    isPaused = false
   }
 
   func add(to deadlines: inout Deadlines) { deadlines.add(restartDeadline, .discoveryRestart) }

@@ -35,7 +35,7 @@ extension BlueZModel {
       return tellScan(monitoringScan)
     }
     tellScan(scan, again: true)
-    discovery.scheduleRestart(scan, after: configuration.timings.discoveryRestart, at: now)
+    discovery.beginRound(scan, after: configuration.timings.discoveryRestart, at: now)
   }
 
   mutating func refreshDiscovery() {
@@ -46,8 +46,7 @@ extension BlueZModel {
       discovery.scheduleRestart(scan, after: configuration.timings.discoveryRestart, at: now)
     } else {
       tellScan(monitoringScan)
-      discovery.restartDeadline = nil
-      discovery.isPaused = false
+      discovery.endRounds()
     }
     guard discovery.isActive != isActive else { return }
     discovery.isActive = isActive
@@ -69,6 +68,7 @@ extension BlueZModel {
   // MARK: Received advertisements
 
   mutating func receive(_ report: AdvertisementReport) {
+    discovery.endSilence(rounds: configuration.timings.discoveryRestart, at: now)
     var data = AdvertisementData()
     guard AdvertisementCodec.read(report.data, into: &data),
       AdvertisementCodec.read(report.scanResponse ?? [], into: &data)
