@@ -30,6 +30,60 @@ struct ScanTests {
     #expect(filter(of: [Desk.service], findsOverflow: false)?.rssi == nil)
   }
 
+  /// The device has no bond, and the attempt to connect to it has failed.
+  private func searching() -> Desk {
+    var desk = Desk()
+    desk.appear(bonded: false)
+    desk.open()
+    desk.createCentral()
+    desk.connect()
+    if let call = desk.lastCall(.connect) {
+      desk.handle(.daemon(.reply(call, .failure(.failed("le-connection-abort-by-local")))))
+    }
+    desk.forget()
+    desk.pass(.seconds(1))
+    return desk
+  }
+
+  private func asksOfDiscovery(_ desk: Desk) -> [BlueZ.Request] {
+    desk.requests.map(\.request).filter { request in
+      if case .setDiscoveryFilter = request { true } else { request == .startDiscovery || request == .stopDiscovery }
+    }
+  }
+
+  private func search(reportsEach: Bool) -> BlueZ.Request {
+    .setDiscoveryFilter(DiscoveryFilter(rssi: -127, transport: "le", duplicateData: reportsEach))
+  }
+
+  @Test("C3: a search that finds nothing for half a minute no longer has every advertisement reported")
+  func patientSearch() {
+    var desk = searching()
+    #expect(asksOfDiscovery(desk) == [search(reportsEach: true), .startDiscovery])
+    desk.forget()
+    desk.pass(.seconds(29))
+    #expect(asksOfDiscovery(desk).isEmpty)
+    desk.pass(.seconds(1))
+    // bluetoothd forgets all signals at the end, so a device is told of however strong it is.
+    #expect(asksOfDiscovery(desk) == [.stopDiscovery, search(reportsEach: false), .startDiscovery])
+    desk.forget()
+    desk.pass(.seconds(86_400))
+    #expect(asksOfDiscovery(desk).isEmpty)
+    desk.change(["RSSI": .int16(-60)])
+    #expect(desk.requests.map(\.request) == [.stopDiscovery, .connect])
+  }
+
+  @Test("C3: a search for a peripheral that was seen, and could not be connected, has every advertisement reported")
+  func eagerAgain() throws {
+    var desk = searching()
+    desk.pass(.seconds(60))
+    desk.change(["RSSI": .int16(-60)])
+    let call = try #require(desk.lastCall(.connect))
+    desk.forget()
+    desk.handle(.daemon(.reply(call, .failure(.failed("le-connection-abort-by-local")))))
+    desk.pass(.seconds(3))
+    #expect(asksOfDiscovery(desk).starts(with: [search(reportsEach: true), .startDiscovery]))
+  }
+
   @Test(
     "C2: a scan tells of a peripheral once, and once more when the app was connected to it", arguments: [true, false])
   func discoveredAgain(_ isCancelled: Bool) {

@@ -56,6 +56,22 @@ struct NewLinkTests {
     #expect(try probe(home).notes == ["-1", "-1"])
   }
 
+  @Test("C3: a peripheral without a bond that comes back after a day, while others advertise here, is connected within a second")
+  func backAmongOthers() async {
+    let (home, _) = await subscribed { probe in
+      probe.whenDisconnected = { probe, peripheral in probe.central?.connect(peripheral) }
+    }
+    home.move("sensor", x: 1000)
+    await home.nextCall("didDisconnectPeripheral", to: Self.app, within: .seconds(60))
+    for name in ["lamp", "scales"] {
+      _ = home.addPeripheral(name, x: 3, services: [SimulatedService("FFF0", [SimulatedCharacteristic("FFF1", [.read])])])
+    }
+    await home.advance(by: .seconds(86_400))
+    home.move("sensor", x: 0)
+    let call = await home.nextCall("didConnect", to: Self.app, within: .seconds(1))
+    #expect(call != nil, "\(home.transcript(of: Self.app))")
+  }
+
   @Test("C4: after a cancelled connection an app finds no services until it discovers them")
   func cancellation() async throws {
     let (home, sensor) = await subscribed()

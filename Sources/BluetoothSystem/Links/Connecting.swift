@@ -17,6 +17,8 @@ extension BluetoothSystem {
     if giveUpConnects() { judgeConnections() }
     armBonded()
     let unbonded = connectUnbonded()
+    if connections.takeSoughtAnew() { discovery.searchBegins(at: now) }
+    if !unbonded { discovery.searchEnds() }
     reconcileDiscovery(needed: unbonded || pairing.wish?.isSearching == true)
     dropUnwanted()
     endUnprovenLinks()
@@ -35,6 +37,7 @@ extension BluetoothSystem {
       consider(registration.deadline)
     }
     consider(discovery.turn(after: now))
+    consider(discovery.eagerUntil)
     for deadline in publishing.deadlines { consider(deadline) }
     consider(unproven.deadline)
     return earliest.instant

@@ -40,6 +40,7 @@ struct ConnectionWork: Sendable {
   private var judgements: TreeDictionary<PeerIdentifier, Judgement> = [:]
   private var ready = ChunkedSortedSet<Ready>()
   private var sought = 0
+  private var isAnySoughtAnew = false
   private(set) var away = 0
   private(set) var connecting: Set<PeerIdentifier> = []
   private(set) var unarmed: TreeSet<PeerIdentifier> = []
@@ -57,6 +58,12 @@ struct ConnectionWork: Sendable {
   /// Every peripheral for which something is done.
   var known: some Collection<PeerIdentifier> { judgements.keys }
 
+  /// Whether a scan has to look for one for which it had not to when this was last asked.
+  mutating func takeSoughtAnew() -> Bool {
+    defer { isAnySoughtAnew = false }
+    return isAnySoughtAnew
+  }
+
   /// What would change if the peripheral were judged like this, in words. `nil` if nothing.
   func difference(_ peer: PeerIdentifier, from new: Judgement) -> String? {
     let old = judgements[peer] ?? Judgement()
@@ -70,6 +77,7 @@ struct ConnectionWork: Sendable {
     if let path = old.readyAt { ready.remove(Ready(path: path, peer: peer)) }
     if let path = new.readyAt { ready.insert(Ready(path: path, peer: peer)) }
     sought += (new.isSought ? 1 : 0) - (old.isSought ? 1 : 0)
+    if new.isSought, !old.isSought { isAnySoughtAnew = true }
     away += (new.isAway ? 1 : 0) - (old.isAway ? 1 : 0)
     if new.isConnecting { connecting.insert(peer) } else { connecting.remove(peer) }
     if new.isUnarmed { unarmed.insert(peer) } else { unarmed.remove(peer) }

@@ -29,6 +29,11 @@ struct Discovery: Sendable {
     }
   }
 
+  /// Until when a search has every advertisement reported. A peripheral that has just been here is reported at once then.
+  private(set) var eagerUntil: Instant?
+  /// Longer than two of the kernel's rounds (10.24 s). What was not heard in one of these is new to the controller when it comes.
+  private static let eagerness: Duration = .seconds(30)
+
   private var pace = Pace.continuous
   /// When the present pace began. Each interval begins with its window.
   private var paceBegan = Instant.zero
@@ -39,6 +44,16 @@ struct Discovery: Sendable {
     guard pace != self.pace else { return }
     (self.pace, paceBegan) = (pace, now)
   }
+
+  /// Another peripheral has to be found, or it has to be found again.
+  mutating func searchBegins(at now: Instant) { eagerUntil = now + Self.eagerness }
+
+  /// Whether every advertisement is to be reported, and not only each peripheral once in a round. Among many that advertise, each
+  /// report costs work, so a search that finds nothing does without.
+  func isEager(at now: Instant) -> Bool { eagerUntil.map { now < $0 } ?? false }
+
+  /// No peripheral has to be found.
+  mutating func searchEnds() { eagerUntil = nil }
 
   /// Whether this is a time to discover.
   func isDue(at now: Instant) -> Bool {
@@ -72,6 +87,11 @@ struct Discovery: Sendable {
     }
     guard registration.mayAsk(at: now) else { return [] }
     if isRunning, filter == wanted || isFilterAsked { return [] }
+    if isRunning, let filter, filter.duplicateData == true, wanted.duplicateData == false {
+      // What was heard before counts as seen, with its signal. In a new discovery all are.
+      isStopping = true
+      return [.stop]
+    }
     filter = wanted
     isFilterAsked = true
     guard !isRunning else { return [.setFilter(wanted)] }

@@ -58,14 +58,21 @@ extension ScanRequest {
 }
 
 extension DiscoveryFilter {
+  enum Search {
+    /// Every advertisement is reported.
+    case eager
+    /// Each peripheral is reported when it comes, and then once in each of the kernel's rounds.
+    case patient
+  }
+
   /// What one discovery has to find for all these scans.
   /// - Parameters:
-  ///   - isSearching: it also has to find a peripheral by its address.
+  ///   - search: how it also has to find a peripheral by its address.
   ///   - findsOverflow: it also has to find services in overflow areas. bluetoothd's filter does not know these.
-  init(for scans: [(scan: Scan, isInForeground: Bool)], isSearching: Bool, findsOverflow: Bool) {
-    self.init(transport: "le", duplicateData: isSearching)
+  init(for scans: [(scan: Scan, isInForeground: Bool)], search: Search?, findsOverflow: Bool) {
+    self.init(transport: "le", duplicateData: search == .eager)
     var uuids: Set<BluetoothUUID> = []
-    var isOpen = isSearching || findsOverflow
+    var isOpen = search != nil || findsOverflow
     for (scan, isInForeground) in scans {
       if isInForeground, scan.request.allowDuplicates { duplicateData = true }
       // bluetoothd's filter looks at offered services only.

@@ -56,7 +56,9 @@ extension BluetoothSystem {
     let isWanted = needed || !scans.isEmpty && discovery.isDue(at: now)
     let wanted =
       isWanted
-      ? DiscoveryFilter(for: scans, isSearching: needed, findsOverflow: configuration.overflowCompany != nil) : nil
+      ? DiscoveryFilter(
+        for: scans, search: needed ? search : nil,
+        findsOverflow: configuration.overflowCompany != nil) : nil
     for step in discovery.steps(wanted: wanted, at: now) {
       switch step {
       case .setFilter(let filter): call(adapter, .setDiscoveryFilter(filter), for: .setFilter)
@@ -64,6 +66,10 @@ extension BluetoothSystem {
       case .stop: call(adapter, .stopDiscovery, for: .stopDiscovery)
       }
     }
+  }
+
+  private var search: DiscoveryFilter.Search {
+    discovery.isEager(at: now) || pairing.wish?.isSearching == true ? .eager : .patient
   }
 
   /// The app is no longer connected to this peripheral. If its scan finds it, the app is told once more.
