@@ -9,8 +9,9 @@ import TimeTypes
 struct DiscoveryRoundTests {
   private static let round: Duration = .milliseconds(10_240)
 
-  private func discovering(_ filter: DiscoveryFilter = DiscoveryFilter(uuids: [Bench.service], duplicateData: false)) -> Bench {
+  private func discovering() -> Bench {
     var bench = Bench()
+    let filter = DiscoveryFilter(uuids: [Bench.service], duplicateData: false)
     bench.call(Bench.phone, Bench.adapter, .setDiscoveryFilter(filter))
     bench.call(Bench.phone, Bench.adapter, .startDiscovery)
     return bench

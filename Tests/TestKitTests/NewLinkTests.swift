@@ -56,7 +56,7 @@ struct NewLinkTests {
     #expect(try probe(home).notes == ["-1", "-1"])
   }
 
-  @Test("C3: a peripheral without a bond that comes back after a day, while others advertise here, is connected within a second")
+  @Test("C3: a peripheral without a bond is back after a day, beside others, and is connected within a second")
   func backAmongOthers() async {
     let (home, _) = await subscribed { probe in
       probe.whenDisconnected = { probe, peripheral in probe.central?.connect(peripheral) }
@@ -64,7 +64,8 @@ struct NewLinkTests {
     home.move("sensor", x: 1000)
     await home.nextCall("didDisconnectPeripheral", to: Self.app, within: .seconds(60))
     for name in ["lamp", "scales"] {
-      _ = home.addPeripheral(name, x: 3, services: [SimulatedService("FFF0", [SimulatedCharacteristic("FFF1", [.read])])])
+      let services = [SimulatedService("FFF0", [SimulatedCharacteristic("FFF1", [.read])])]
+      _ = home.addPeripheral(name, x: 3, services: services)
     }
     await home.advance(by: .seconds(86_400))
     home.move("sensor", x: 0)
