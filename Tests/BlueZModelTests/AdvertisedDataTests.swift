@@ -94,7 +94,7 @@ import TimeTypes
     #expect(bench.device(device, "Name") == .string("a lon"))
   }
 
-  @Test("H4: data that can't be advertised in a scan response is refused, as in the advertisement")
+  @Test("H4: data that can't be advertised, or is of other types, is refused, also in a scan response")
   func refused() {
     var bench = Bench()
     for wrong: Properties in [
@@ -102,6 +102,12 @@ import TimeTypes
       ["ScanResponseData": Self.data([0x26: [UInt8](repeating: 0, count: 30)])],
       ["ScanResponseData": .string("data")], ["ScanResponseServiceUUIDs": .strings(["18"])],
       ["ScanResponseManufacturerData": Self.manufacturer([UInt8](repeating: 0, count: 28))],
+      // No variants; and to bluetoothd an array without elements has no type.
+      ["ServiceData": .dictionary(key: "s", value: "ay", [.string("180f"): .bytes([50])])],
+      ["ManufacturerData": .dictionary(key: "q", value: "ay", [.uint16(0x4C): .bytes([1])])],
+      ["Data": .dictionary(key: "y", value: "ay", [.byte(0x26): .bytes([1])])],
+      ["ManufacturerData": Self.manufacturer([])], ["Data": Self.data([0x26: []])],
+      ["ServiceData": .dictionary(key: "s", value: "v", [.string("180f"): .variant(.bytes([]))])],
     ] {
       #expect(register(wrong, &bench)?.error == .failed("Failed to parse advertisement."), "\(wrong)")
     }

@@ -177,16 +177,23 @@ extension PropertyKind where Typed == [UInt8: [UInt8]] {
 
 extension Value {
   /// A dictionary of bytes.
+  ///
+  /// - Parameter strict: as bluetoothd reads one (src/advertising.c, parse_service_data). Every value is a variant of at least one
+  ///   byte, because an array without elements has no type for it.
   fileprivate func byteStrings<Key: Hashable>(strict: Bool, _ key: (Value) -> Key?) -> [Key: [UInt8]]? {
     guard case .dictionary(_, _, let members) = self else { return nil }
     var result: [Key: [UInt8]] = [:]
     for (name, value) in members {
-      if let key = key(name), let bytes = value.unwrapped.bytesValue {
+      if let key = key(name), let bytes = value.unwrapped.bytesValue, !strict || value.isVariantOfBytes {
         result[key] = bytes
       } else if strict {
         return nil
       }
     }
     return result
+  }
+
+  private var isVariantOfBytes: Bool {
+    if case .variant(let inner) = self { inner.bytesValue?.isEmpty == false } else { false }
   }
 }
