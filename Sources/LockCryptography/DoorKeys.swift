@@ -64,7 +64,12 @@ package struct DoorKeys: Sendable {
 
   /// Reads the keys of all doors in a folder, in the order of their names. There are none if there is no folder.
   package static func read(fromDirectory directory: String) throws(KeyFileError) -> [DoorKeys] {
-    let names = ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted()
+    guard FileManager.default.fileExists(atPath: directory) else { return [] }
+    let names: [String]
+    // A phone whose doors are not read would forget what it has to revoke there.
+    do { names = try FileManager.default.contentsOfDirectory(atPath: directory).sorted() } catch {
+      throw .notReadable(path: directory, reason: "\(error)")
+    }
     var doors: [DoorKeys] = []
     for name in names where name.hasSuffix(".json") { doors.append(try read(file: directory + "/" + name)) }
     return doors
@@ -79,11 +84,17 @@ package struct DoorKeys: Sendable {
       let identity = LockIdentity(try file.bytes(stored.lockIdentity, "lockIdentity", count: LockIdentity.byteCount))
     else { throw .damaged(path: path, problem: "name or lockPublicKey") }
     let grant = stored.grant.flatMap { Hex.bytes($0) }.flatMap { try? Grant(decoding: $0) }
-    guard (grant == nil) == (stored.version == 2) else { throw .damaged(path: path, problem: "grant") }
+    guard (grant == nil) == (stored.grant == nil), (grant == nil) == (stored.version == 2) else {
+      throw .damaged(path: path, problem: "grant")
+    }
+    // What is left out here would never be revoked.
+    let replaces = try stored.replaces?.map { text throws(KeyFileError) in
+      try file.bytes(text, "replaces", count: NoiseSize.keyByteCount)
+    }
     let key = try file.privateKey(stored.privateKey)
     return DoorKeys(
       name: stored.name, keys: PhoneKeys(staticKey: key, lockIdentity: identity, lockKey: lockKey), grant: grant,
-      replaces: stored.replaces?.compactMap { Hex.bytes($0) })
+      replaces: replaces)
   }
 
   /// Writes the file, completely or not at all. Other keys for the same door are replaced.

@@ -107,4 +107,31 @@ import Testing
     #expect(QuestionDesk.refusal(.noRoom, of: own)?.reason.contains("has no room for a list of 0 entries") == true)
     #expect(QuestionDesk.refusal(.done, of: own) == nil)
   }
+
+  @Test("L5: a book of which anything is damaged is refused: nothing that it says is revoked is left out of a list")
+  func damaged() throws {
+    let folder = NSTemporaryDirectory() + "latchkey-book-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let path = GuestBook.path(in: folder)
+    let whole = try guest(1, until: .max)
+    let damages: [(String, (inout GuestBook) -> Void)] = [
+      ("a grant", { $0.guests = [whole, GuestBook.Guest(name: "2", grant: "0x", isRevoked: true)] }),
+      ("a cut grant", { $0.guests[0].grant = String(whole.grant.dropLast(2)) }),
+      ("a phone", { $0.revokedPhones = ["zz"] }), ("a short phone", { $0.revokedPhones = ["0505"] }),
+      ("a list", { $0.undelivered = ["zz"] }), ("a cut list", { $0.undelivered[0].removeLast(2) }),
+      ("an introduction", { $0.introductions = ["00": "zz"] }),
+    ]
+    for (what, damage) in damages {
+      var book = GuestBook()
+      book.guests = [whole]
+      book.hold(try list(1, by: owner))
+      try book.write(path)
+      #expect(try GuestBook.read(path) == book)
+      damage(&book)
+      try book.write(path)
+      let refusal = #expect(throws: NoAnswer.self, "\(what)") { try GuestBook.read(path) }
+      #expect(refusal?.reason.contains("restore it from a backup") == true, "\(what)")
+    }
+  }
 }

@@ -115,6 +115,37 @@ import Testing
     }
   }
 
+  @Test(
+    "L6: settings of which anything is damaged keep the lock from its start: nobody comes back, and no open bolt is forgotten",
+    arguments: [
+      #""awaited":{"phone":"zz","record":3}"#, #""awaited":{"phone":"","record":3}"#,
+      #""awaited":{"phone":"0909","record":3}"#, #""reset":{"identity":"0303","phones":[],"record":1}"#,
+      #""reset":{"identity":"\#(String(repeating: "03", count: 16))","phones":["09"],"record":1}"#,
+      #""reset":{"identity":"\#(String(repeating: "03", count: 16))","phones":["\#(String(repeating: "0g", count: 32))"],"record":1}"#,
+    ])
+  func damagedSettings(_ member: String) throws {
+    try inFolder { _, _ in
+      try Data(#"{"mode":0,"version":1,\#(member)}"#.utf8).write(
+        to: URL(fileURLWithPath: directory + "/" + LockSettings.fileName))
+      let refusal = #expect(throws: StartError.self) { try LockSettings(directory: directory) }
+      #expect(refusal?.description.contains("is damaged") == true)
+    }
+  }
+
+  @Test("L6: what a reset has forgotten stays forgotten, in whatever case its key is written") func upperCase() throws {
+    try inFolder { _, _ in
+      let phone = [UInt8](repeating: 0xAB, count: 32)
+      let keys = try LockKeys(
+        identity: #require(LockIdentity([UInt8](repeating: 0xCD, count: 16))), staticKey: .init(),
+        enrolledPhones: [phone])
+      let identity = String(repeating: "CD", count: 16)
+      let key = String(repeating: "AB", count: 32)
+      try Data(#"{"mode":0,"version":1,"reset":{"identity":"\#(identity)","phones":["\#(key)"],"record":1}}"#.utf8)
+        .write(to: URL(fileURLWithPath: directory + "/" + LockSettings.fileName))
+      #expect(try LockSettings(directory: directory).remaining(of: keys).isEmpty)
+    }
+  }
+
   @Test("L6: a reset that is in the log and nowhere else, because the power failed, is finished at the next start")
   func unfinishedReset() throws {
     try inFolder { trusted, _ in

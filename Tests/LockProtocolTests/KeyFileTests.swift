@@ -135,4 +135,52 @@ import Testing
       #expect(throws: KeyFileError.notAFile(path: lockFile)) { try LockKeys.read(fromDirectory: lockDirectory) }
     }
   }
+
+  private func write(_ stored: [String: Any], as name: String) throws {
+    let path = directory + "/" + name
+    try JSONSerialization.data(withJSONObject: stored).write(to: URL(fileURLWithPath: path))
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+  }
+
+  @Test("L5: a door's keys of which anything is damaged are refused: no key that is to be revoked is dropped")
+  func doors()
+    throws
+  {
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let replaced = [[UInt8](repeating: 0x21, count: 32), [UInt8](repeating: 0x22, count: 32)]
+    let keys = PhoneKeys(
+      staticKey: PendingPhoneKey.draw().staticKey,
+      lockIdentity: try #require(LockIdentity([UInt8](repeating: 3, count: 16))),
+      lockKey: PendingPhoneKey.draw().staticKey.publicKey)
+    try DoorKeys(name: "home", keys: keys, grant: nil, replaces: replaced).write(toDirectory: directory)
+    #expect(try DoorKeys.read(fromDirectory: directory).map(\.replaces) == [replaced])
+    let path = directory + "/home.json"
+    let whole = try #require(
+      try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: path))) as? [String: Any])
+    let key = String(repeating: "21", count: 32)
+    for damaged in ["", "21", String(key.dropLast()), String(key.dropLast(2)), key + "21", "x" + key.dropFirst()] {
+      var stored = whole
+      stored["replaces"] = [key, damaged]
+      try write(stored, as: "home.json")
+      #expect(
+        throws: KeyFileError.damaged(path: path, problem: "replaces is not 32 bytes in hexadecimal"), "\(damaged)"
+      ) { try DoorKeys.read(fromDirectory: directory) }
+    }
+    // Neither does a grant that can't be read make an owner's door of a guest's.
+    for grant in ["", "00", "x"] {
+      var stored = whole
+      stored["grant"] = grant
+      try write(stored, as: "home.json")
+      #expect(throws: KeyFileError.damaged(path: path, problem: "grant"), "\(grant)") {
+        try DoorKeys.read(fromDirectory: directory)
+      }
+    }
+  }
+
+  @Test("L8: doors whose folder can't be read are not taken for none") func unreadableDoors() throws {
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    #expect(try DoorKeys.read(fromDirectory: directory + "/none").isEmpty)
+    try Data().write(to: URL(fileURLWithPath: directory + "/file"))
+    #expect(throws: KeyFileError.self) { try DoorKeys.read(fromDirectory: directory + "/file") }
+  }
 }

@@ -8,6 +8,18 @@ import LockProtocol
 extension QuestionDesk {
   var bookPath: String { GuestBook.path(in: app.folder) }
 
+  /// The book, for what is done unasked. The lists that wait for the lock are in it, so one that can't be read is told, once.
+  private var readableBook: GuestBook? {
+    do { return try GuestBook.read(bookPath) } catch {
+      if !isBookMissed {
+        isBookMissed = true
+        let reason = (error as? NoAnswer)?.reason ?? "\(error)"
+        logger.error("what waits for the lock is not delivered, and its clock is not looked at: \(reason)")
+      }
+      return nil
+    }
+  }
+
   /// Makes the lock know this owner's signing key, and the time if that needs nobody's word.
   /// - Returns: what the lock replied to lists that had to be delivered first, too, as `deliver` does.
   private func introduce() async throws -> (key: OwnerKey, clock: LockClock, delivered: [String: LockReply]) {
@@ -109,7 +121,7 @@ extension QuestionDesk {
   func guests(_ question: DoorQuestion) throws -> GuestsAnswer {
     let book = try GuestBook.read(bookPath)
     let guests = book.guests.compactMap { guest -> GuestAnswer? in
-      guard let grant = Hex.bytes(guest.grant).flatMap({ try? Grant(decoding: $0) }) else { return nil }
+      guard let grant = GuestBook.grant(guest) else { return nil }
       let schedule = grant.schedule
       return GuestAnswer(
         name: guest.name, from: schedule.from == .min ? nil : schedule.from,
@@ -293,7 +305,7 @@ extension QuestionDesk {
   /// An owner who has guests keeps the lock's clock right, which has no time after its machine was off, and its own name known,
   /// which the lock forgets at a factory reset.
   var hasToCheckClock: Bool {
-    guard app.grant == nil, !isClockChecked, let book = try? GuestBook.read(bookPath) else { return false }
+    guard app.grant == nil, !isClockChecked, let book = readableBook else { return false }
     return book.hasAskedAboutClock == true || book.guests.contains { !$0.isRevoked }
   }
 
@@ -314,7 +326,7 @@ extension QuestionDesk {
   }
 
   /// Whether there is something to tell the lock when it is there.
-  var hasUndelivered: Bool { ((try? GuestBook.read(bookPath))?.undelivered.isEmpty ?? true) == false }
+  var hasUndelivered: Bool { readableBook?.undelivered.isEmpty == false }
 
   /// The key with which this phone signs, if it has one yet.
   private func ownSigningKey() throws -> [UInt8]? {

@@ -38,11 +38,25 @@ struct GuestBook: Codable, Equatable {
     guard FileManager.default.fileExists(atPath: path) else { return GuestBook() }
     let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
     let data = try handle.read(upToCount: maximumByteCount) ?? Data()
-    guard let book = try? JSONDecoder().decode(GuestBook.self, from: data), book.version == 1 else {
+    guard let book = try? JSONDecoder().decode(GuestBook.self, from: data), book.version == 1, book.isWhole else {
       throw NoAnswer("\(path), which lists the guests, can't be read; restore it from a backup, or move it away.")
     }
     return book
   }
+
+  /// Whether everything in it can be read. What can't would be left out of the next list, and what a list leaves out is not
+  /// revoked any more.
+  private var isWhole: Bool {
+    guests.allSatisfy { Self.grant($0) != nil }
+      && revokedPhones.allSatisfy { Hex.bytes($0)?.count == RevocationList.entryByteCount }
+      && lists.count == undelivered.count
+      && (introductions ?? [:]).allSatisfy { issuer, sealed in
+        Hex.bytes(issuer)?.count == NoiseSize.keyByteCount
+          && Hex.bytes(sealed).flatMap { try? SealedIntroduction(decoding: $0) } != nil
+      }
+  }
+
+  static func grant(_ guest: Guest) -> Grant? { Hex.bytes(guest.grant).flatMap { try? Grant(decoding: $0) } }
 
   func write(_ path: String) throws {
     let encoder = JSONEncoder()
@@ -132,9 +146,7 @@ struct GuestBook: Codable, Equatable {
   /// - Parameter isShort: the lock has no room for them.
   func entries(at unixSeconds: Int64, isShort: Bool = false) -> [RevocationList.Entry] {
     let phones = revokedPhones.compactMap { Hex.bytes($0).map { RevocationList.Entry.phone($0) } }
-    let grants = guests.filter(\.isRevoked).compactMap { guest in
-      Hex.bytes(guest.grant).flatMap { try? Grant(decoding: $0) }
-    }
+    let grants = guests.filter(\.isRevoked).compactMap { Self.grant($0) }
     let isOver = { (grant: Grant) in grant.schedule.verdict(at: unixSeconds) == .over }
     let needed = phones + grants.filter { !isOver($0) }.map { .grant($0.identifier) }
     if isShort { return needed }

@@ -55,6 +55,8 @@ struct NoAnswer: Error, Equatable {
   var isClockChecked = false
   /// A person is asked whose clock is right.
   var hasAskedAboutClock = false
+  /// It was told that the book of guests can't be read.
+  var isBookMissed = false
   /// What waits for the lock is being delivered.
   private var isDelivering = false
   /// The names that the lock knows, by key.

@@ -47,7 +47,7 @@ struct ChainBeginnings {
   /// - Returns: whether there was a file that can't be read.
   static func read(_ path: String) -> (beginnings: ChainBeginnings, isDamaged: Bool) {
     var found = ChainBeginnings(path: path, beginnings: [])
-    guard let handle = FileHandle(forReadingAtPath: path) else { return (found, false) }
+    guard let handle = FileHandle(forReadingAtPath: path) else { return (found, access(path, F_OK) == 0) }
     let bytes = [UInt8]((try? handle.read(upToCount: header.count + (limit + 1) * entryByteCount)) ?? Data())
     guard bytes.starts(with: header), (bytes.count - header.count).isMultiple(of: entryByteCount) else {
       return (found, true)

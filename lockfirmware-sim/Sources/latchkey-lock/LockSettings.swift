@@ -2,6 +2,7 @@ import DurableFiles
 import Foundation
 import LockCryptography
 import LockFirmware
+import LockProtocol
 
 /// What a person has set at the lock itself: its operating mode, and a factory reset; and whose leaving locks a bolt that a
 /// hand opened. Durable.
@@ -11,6 +12,7 @@ final class LockSettings {
 
   private let path: String
   private var stored = Stored()
+  private(set) var awaited: AwaitedPhone?
 
   private struct Stored: Codable {
     var version = 1
@@ -25,6 +27,8 @@ final class LockSettings {
     var phone: String
     /// The index of the newest record then.
     var record: UInt64
+
+    var isWhole: Bool { Hex.bytes(phone)?.count == NoiseSize.keyByteCount }
   }
 
   /// The keys are not the lock's to change: they may be a credential of its unit. So it keeps whom it has forgotten.
@@ -35,6 +39,12 @@ final class LockSettings {
     var phones: [String]
     /// The index of the reset's record in the log.
     var record: UInt64?
+
+    /// What is damaged would be nobody's key: whom the reset has forgotten would be back.
+    var isWhole: Bool {
+      Hex.bytes(identity)?.count == LockIdentity.byteCount
+        && phones.allSatisfy { Hex.bytes($0)?.count == NoiseSize.keyByteCount }
+    }
   }
 
   /// - Throws: if they are damaged. What a reset has forgotten must not come back by that.
@@ -44,7 +54,7 @@ final class LockSettings {
     let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
     let data = try handle.read(upToCount: Self.maximumByteCount) ?? Data()
     guard let read = try? JSONDecoder().decode(Stored.self, from: data), read.version == 1,
-      OperatingMode(rawValue: read.mode) != nil
+      OperatingMode(rawValue: read.mode) != nil, read.reset?.isWhole ?? true, read.awaited?.isWhole ?? true
     else {
       throw StartError(
         description:
@@ -52,20 +62,18 @@ final class LockSettings {
           + "remove it: the mode is then normal, and a factory reset is undone")
     }
     stored = read
-  }
-
-  var mode: OperatingMode { OperatingMode(rawValue: stored.mode) ?? .normal }
-
-  var awaited: AwaitedPhone? {
-    stored.awaited.flatMap { awaited in
+    awaited = read.awaited.flatMap { awaited in
       Hex.bytes(awaited.phone).map { AwaitedPhone(phone: $0, record: awaited.record) }
     }
   }
 
+  var mode: OperatingMode { OperatingMode(rawValue: stored.mode) ?? .normal }
+
   /// The phones that may open the lock: those that no reset has forgotten.
   func remaining(of keys: LockKeys) -> [[UInt8]] {
-    guard let reset = stored.reset, reset.identity == Hex.text(keys.identity.bytes) else { return keys.enrolledPhones }
-    return keys.enrolledPhones.filter { !reset.phones.contains(Hex.text($0)) }
+    guard let reset = stored.reset, Hex.bytes(reset.identity) == keys.identity.bytes else { return keys.enrolledPhones }
+    let forgotten = reset.phones.map { Hex.bytes($0) }
+    return keys.enrolledPhones.filter { !forgotten.contains($0) }
   }
 
   func write(_ mode: OperatingMode) throws {
@@ -75,6 +83,7 @@ final class LockSettings {
 
   func write(_ awaited: AwaitedPhone) throws {
     stored.awaited = Awaited(phone: Hex.text(awaited.phone), record: awaited.record)
+    self.awaited = awaited
     try write()
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import LockCryptography
 import LockFirmware
+import LockProtocol
 import Logging
 
 /// The centrals that proved themselves, stored across the lock's restarts. Losing them opens nothing and keeps no one
@@ -37,10 +38,17 @@ struct TrustedStore {
       let data = try handle.read(upToCount: Self.maximumByteCount) ?? Data()
       let stored = try JSONDecoder().decode(Stored.self, from: data)
       guard stored.version == 1 else { throw CocoaError(.fileReadUnknown) }
-      return stored.centrals.suffix(Self.maximumCount).compactMap { entry in
-        guard let phone = Hex.bytes(entry.phone), phone.count == 32 else { return nil }
+      let entries = stored.centrals.suffix(Self.maximumCount)
+      let trusted = entries.compactMap { entry -> TrustedCentral? in
+        guard let phone = Hex.bytes(entry.phone), phone.count == NoiseSize.keyByteCount else { return nil }
         return TrustedCentral(central: CentralIdentifier(entry.central), phone: phone)
       }
+      if trusted.count < entries.count {
+        let count = entries.count - trusted.count
+        logger.warning(
+          "\(path) is damaged: \(count) of its phones are strangers until they have proven themselves again")
+      }
+      return trusted
     } catch {
       logger.warning("\(path) can't be read: each phone is a stranger to the brake until it has proven itself again")
       return []
