@@ -56,6 +56,10 @@ struct Bench {
   var trusted: [TrustedCentral] = []
   /// What the lock stores of what owners have told it.
   var access = AccessState()
+  /// How many more times something is stored before the power fails; `nil` if it does not.
+  var writesUntilPowerFails: Int?
+  /// The power has failed: nothing happens any more until the restart.
+  var isDead: Bool { writesUntilPowerFails == -1 }
 
   init(phoneCount: Int = 2, _ change: (inout LockConfiguration) -> Void = { _ in }) throws {
     keys = (0..<phoneCount).map { _ in PrivateKey() }
@@ -78,12 +82,24 @@ struct Bench {
 
   mutating func happens(_ event: LockEvent) {
     if case .linkUp(let central) = event { readers[central.low] = nil }
+    guard !isDead else { return }
     perform(firmware.handle(event, at: time))
     if storesAtOnce { store() }
   }
 
+  /// - Returns: whether something can still be stored.
+  private mutating func write() -> Bool {
+    guard let left = writesUntilPowerFails else { return true }
+    writesUntilPowerFails = max(left - 1, -1)
+    return left > 0
+  }
+
   private mutating func perform(_ effects: [LockEffect]) {
     for effect in effects {
+      switch effect {
+      case .storeTrusted, .storeAccess, .storeAwaited, .storeMode, .forgetPhones: guard write() else { return }
+      default: guard !isDead else { return }
+      }
       switch effect {
       case .sendOffer(let central, let values): hear(values, central)
       case .answerRead(let central, let offer): offers[central.low] = offer
@@ -154,6 +170,7 @@ struct Bench {
   mutating func store() {
     while !unstored.isEmpty {
       let record = unstored.removeFirst()
+      guard write() else { return }
       log.append(record)
       perform(firmware.handle(.recordAppended(record.index), at: time))
     }
@@ -185,8 +202,9 @@ struct Bench {
   }
 
   /// The lock's power fails, and comes back.
-  mutating func restart() {
+  mutating func restart(writesUntilPowerFails: Int? = nil) {
     unstored = []
+    self.writesUntilPowerFails = writesUntilPowerFails
     turning = nil
     offers = [:]
     firmware = LockFirmware(

@@ -60,7 +60,8 @@ package struct LockCapacity: Equatable, Sendable {
     let signer = name + NoiseSize.keyByteCount
     let use = Grant.identifierByteCount + 2 + 8
     let list = RevocationList.maximumByteCount - RevocationList.maximumCount * RevocationList.packedEntryByteCount
-    return 2 + AccessState.bootByteCount + 16 + 7 + 9 + owners * signer + (phones + guests) * name + countedGrants * use
+    return 1 + 9 + 2 + AccessState.bootByteCount + 16 + 7 + 9 + owners * signer + (phones + guests) * name
+      + countedGrants * use
       + lists * (2 + list) + listEntries * RevocationList.packedEntryByteCount
   }
 }

@@ -40,6 +40,8 @@ struct PendingRecord: Sendable {
     case told(Asked, AccessState)
     /// A phone is enrolled. If that can't be stored, what was before counts.
     case enrolled(Enrolled, AccessState)
+    /// A change of an earlier run is recorded.
+    case recorded
     /// The reset of a lock is recorded, so it may begin.
     case forgetPhones
 
@@ -47,7 +49,7 @@ struct PendingRecord: Sendable {
     var previousAccess: AccessState? {
       switch self {
       case .told(_, let previous), .enrolled(_, let previous): previous
-      case .nothing, .turnBolt, .answer, .forgetPhones: nil
+      case .nothing, .turnBolt, .answer, .recorded, .forgetPhones: nil
       }
     }
   }
@@ -189,7 +191,7 @@ extension LockFirmware {
     while let first = pendingRecords.first, first.index <= index {
       pendingRecords.removeFirst()
       switch first.continuation {
-      case .nothing: break
+      case .nothing, .recorded: break
       case .turnBolt: turn()
       case .told(let asked, _): told(asked)
       case .enrolled(let phone, _): confirm(phone, record: first.index)
@@ -201,6 +203,8 @@ extension LockFirmware {
         }
       }
     }
+    // What was before a change is in memory no more by now: a board has no room for both.
+    changeIsRecorded(index)
   }
 
   /// A factory reset is being recorded. What owners tell meanwhile would be forgotten with the rest, or bring it back.
@@ -222,6 +226,8 @@ extension LockFirmware {
     for record in failed {
       switch record.continuation {
       case .nothing, .forgetPhones: break
+      // Another record takes its number. The next start tries again.
+      case .recorded: access.unrecorded?.index = .max
       case .turnBolt: abandonMovement()
       case .told(let asked, _): untold(asked)
       case .enrolled: unenrolled()

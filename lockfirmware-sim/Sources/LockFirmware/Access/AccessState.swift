@@ -42,6 +42,17 @@ package struct AccessState: Equatable, Sendable {
     package var unixSeconds: Int64
   }
 
+  /// A change, and the index that its record is to have. What has changed is the last one of its kind.
+  package struct Unrecorded: Equatable, Sendable {
+    package var change: AccessChange
+    package var index: UInt64
+
+    package init(_ change: AccessChange, index: UInt64) {
+      self.change = change
+      self.index = index
+    }
+  }
+
   package var owners: [Owner] = []
   /// The newest list of each owner.
   package var lists: [RevocationList] = []
@@ -55,6 +66,8 @@ package struct AccessState: Equatable, Sendable {
   package var clock: Clock?
   /// The owners' phones that were enrolled by the lock's code, in that order. Those of the lock's key file are not among them.
   package var phones: [KeyName] = []
+  /// The latest change, until its record is durable: the power may fail before. The next start makes up for it.
+  package var unrecorded: Unrecorded?
 
   package init() {}
 
@@ -69,11 +82,18 @@ package struct AccessState: Equatable, Sendable {
   private static let versionWithPhones: UInt8 = 2
   /// With the ends of counted grants.
   private static let versionWithEnds: UInt8 = 3
+  /// A change that is not recorded yet, and then everything in one of the other versions.
+  private static let versionWithUnrecorded: UInt8 = 4
   static let bootByteCount = 16
 
   package var encoded: [UInt8] {
     var writer = ByteWriter()
     writer.reserve(encodedByteCountAtMost)
+    if let unrecorded {
+      writer.write(Self.versionWithUnrecorded)
+      writer.write(unrecorded.change.rawValue)
+      writer.write(unrecorded.index)
+    }
     let hasEnds = hasEnds
     writer.write(hasEnds ? Self.versionWithEnds : phones.isEmpty ? Self.version : Self.versionWithPhones)
     writer.write(UInt8(clock == nil ? 0 : 1))
@@ -123,7 +143,8 @@ package struct AccessState: Equatable, Sendable {
     let names = guests.reduce(0) { $0 + $1.key.count + $1.name.count + 1 }
     let phoneNames = phones.reduce(0) { $0 + $1.key.count + $1.name.count + 1 }
     let signers = owners.reduce(0) { $0 + $1.phone.count + $1.signingKey.count + $1.name.count + 1 }
-    return 64 + names + phoneNames + signers + lists.reduce(0) { $0 + $1.encodedByteCount + 2 } + uses.count * 26
+    return 64 + names + phoneNames + signers
+      + lists.reduce(0) { $0 + $1.encodedByteCount + 2 } + uses.count * 26
   }
 
   private static func write(_ name: [UInt8], to writer: inout ByteWriter) {
@@ -135,7 +156,12 @@ package struct AccessState: Equatable, Sendable {
   /// Reads what `encoded` wrote.
   package init(decoding bytes: [UInt8]) throws(LockMessageError) {
     var reader = BoundedReader(bytes)
-    let version = try reader.byte()
+    var version = try reader.byte()
+    if version == Self.versionWithUnrecorded {
+      guard let change = AccessChange(rawValue: try reader.byte()) else { throw .unknownValue }
+      unrecorded = Unrecorded(change, index: UInt64(bitPattern: try reader.integer()))
+      version = try reader.byte()
+    }
     guard (Self.version...Self.versionWithEnds).contains(version) else { throw .unknownVersion }
     if try reader.byte() == 1 {
       clock = Clock(
@@ -171,12 +197,25 @@ package struct AccessState: Equatable, Sendable {
       // One form for each state: without an end it is written as an earlier version.
       guard hasEnds else { throw .wrongLength }
     }
-    guard reader.isAtEnd, owners.count <= Self.ownerLimit, lists.count <= Self.listLimit, uses.count <= Self.useLimit,
+    guard reader.isAtEnd, unrecorded == nil || unrecordedSubject != nil, owners.count <= Self.ownerLimit,
+      lists.count <= Self.listLimit, uses.count <= Self.useLimit,
       guests.count <= Self.guestLimit
     else { throw .wrongLength }
   }
 
   // MARK: Rules
+
+  /// Whom the change is about that is not recorded, and the record's number: the version of a list, or the time.
+  var unrecordedSubject: (phone: [UInt8], number: UInt64)? {
+    switch unrecorded?.change {
+    case .phoneEnrolled: phones.last.map { ($0.key, 0) }
+    case .ownerIntroduced: owners.last.map { ($0.phone, 0) }
+    // Whoever has brought it: its owner has signed it.
+    case .listAccepted: lists.last.map { (signer($0.issuer)?.phone ?? LockRecord.nobody, $0.version) }
+    case .clockSet: clock.map { (LockRecord.nobody, UInt64(bitPattern: $0.unixSeconds)) }
+    case nil: nil
+    }
+  }
 
   func isEnrolled(_ phone: [UInt8]) -> Bool { phones.contains { $0.key == phone } }
 

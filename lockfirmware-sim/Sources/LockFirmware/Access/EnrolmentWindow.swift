@@ -138,10 +138,8 @@ extension LockFirmware {
     let previous = access
     access.phones.removeAll { $0.key == phone.key }
     if !configuration.enrolledPhones.contains(phone.key) { access.phones.append(phone) }
-    storeAccess()
-    append(
-      LockRecord(.phoneEnrolled, index: nextRecordIndex, unixSeconds: time.unixSeconds, phone: phone.key, number: 0),
-      then: .enrolled(Enrolled(central: central, phone: phone), previous))
+    change(
+      .phoneEnrolled, about: phone.key, then: .enrolled(Enrolled(central: central, phone: phone), previous))
   }
 
   private var phoneCount: Int { configuration.enrolledPhones.count + access.phones.count }

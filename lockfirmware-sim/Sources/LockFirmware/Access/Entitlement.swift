@@ -123,11 +123,40 @@ extension LockFirmware {
   mutating func store(
     _ asked: Asked, _ change: AccessChange, number: UInt64, about phone: [UInt8]? = nil, _ previous: AccessState
   ) {
+    self.change(change, about: phone ?? asked.phone, number: number, then: .told(asked, previous))
+  }
+
+  /// Stores what was changed, and then its record. If the power fails between the two, the next start finds the record that is
+  /// missing: nobody becomes an owner, or revokes one, without a trace.
+  mutating func change(
+    _ change: AccessChange, about phone: [UInt8], number: UInt64 = 0, then continuation: PendingRecord.Continuation
+  ) {
+    access.unrecorded = AccessState.Unrecorded(change, index: nextRecordIndex)
+    // A phone of the lock's key file is none of those that were enrolled: nothing of it changes.
+    if change == .phoneEnrolled, access.phones.last?.key != phone { access.unrecorded = nil }
     storeAccess()
     append(
-      LockRecord(
-        change, index: nextRecordIndex, unixSeconds: time.unixSeconds, phone: phone ?? asked.phone, number: number),
-      then: .told(asked, previous))
+      LockRecord(change, index: nextRecordIndex, unixSeconds: time.unixSeconds, phone: phone, number: number),
+      then: continuation)
+  }
+
+  /// The records up to this one are durable.
+  mutating func changeIsRecorded(_ index: UInt64) {
+    guard let change = access.unrecorded, change.index <= index else { return }
+    access.unrecorded = nil
+    storeAccess()
+  }
+
+  /// The last run may have ended between a change and its record.
+  /// - Parameter records: the newest ones of the log.
+  mutating func recordMissingChange(_ records: [LockRecord]) {
+    guard let missing = access.unrecorded, let subject = access.unrecordedSubject else { return }
+    let isRecorded = records.contains { $0.index >= missing.index && $0.change == missing.change }
+    guard !isRecorded, missing.index >= records.first?.index ?? 0 else {
+      access.unrecorded = nil
+      return storeAccess()
+    }
+    change(missing.change, about: subject.phone, number: subject.number, then: .recorded)
   }
 
   /// What was told is stored, so it counts.
