@@ -171,6 +171,9 @@ final class AgentApp: @unchecked Sendable {
   /// The lock, as the system identifies it, or `nil` until one has proven to be it.
   var knownLock: UUID? { store.state.lock }
 
+  /// The agent ends.
+  @MainActor func end() { log.writeAnswered() }
+
   /// The radio works, for the first time or again.
   func radioIsReady(isLinked: Bool) {
     if isLinked { reports.linkUp() }
@@ -285,6 +288,8 @@ final class AgentApp: @unchecked Sendable {
       tell(answer, to: command)
       reports.answered(answer, to: command.kind, because: policy.state.opening?.because)
       happens(.answered(HomeAnswer(answer), bolt: HomeBolt(answer.lockState)))
+      // Whoever asked has their answer by now, and no arrival waits for the disk.
+      if command.kind != .status { MainActor.assumeIsolated { log.writeAnswered() } }
       if isAdmitted { MainActor.assumeIsolated { desk.lockIsHere() } }
     } catch LockSessionError.malformed {
       logger.error("the lock's answer is authentic and can't be understood: its firmware is newer, or faulty")

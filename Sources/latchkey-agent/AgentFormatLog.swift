@@ -6,6 +6,8 @@ extension AgentFormat {
   struct Log: Codable {
     /// Missing: no end was seen, or none since a trouble.
     var head: Head?
+    /// Missing: the lock has not answered yet.
+    var answered: UInt64?
     var troubles: [Trouble]
 
     struct Head: Codable {
@@ -31,11 +33,13 @@ extension AgentFormat {
 
     enum CodingKeys: String, CodingKey {
       case head = "head"
+      case answered = "answered"
       case troubles = "troubles"
     }
 
     init(_ state: SeenLogState) {
       head = state.head.map { Head(index: $0.index, hash: Hex.text($0.hash)) }
+      answered = state.answered == 0 ? nil : state.answered
       troubles = state.troubles.map { Trouble(text: $0.text, unixSeconds: $0.unixSeconds) }
     }
 
@@ -48,6 +52,7 @@ extension AgentFormat {
           }
           state.head = LogHead(index: head.index, hash: hash)
         }
+        state.answered = answered ?? 0
         state.troubles = troubles.suffix(SeenLogState.troubleLimit).map {
           SeenLogState.Trouble(text: $0.text, unixSeconds: $0.unixSeconds)
         }

@@ -19,6 +19,8 @@ struct AgentStoreError: Error, CustomStringConvertible {
 /// The agent's state in one file, which is replaced as a whole, and is durable before `write` returns.
 final class AgentStore {
   private(set) var state: AgentState
+  /// Something of the state is in memory alone.
+  private var isNoted = false
   private let path: String
   private let descriptor: Int32
   private static let maximumByteCount = 64 * 1024
@@ -72,6 +74,10 @@ final class AgentStore {
   /// Replaces the state. On failure, both the file and `state` stay as they were.
   func write(_ new: AgentState) throws {
     guard new != state || !FileManager.default.fileExists(atPath: path) else { return }
+    try replace(new)
+  }
+
+  private func replace(_ new: AgentState) throws {
     let data = try AgentFormat.bytes(new)
     do throws(DurableFileError) {
       let path = path
@@ -85,7 +91,18 @@ final class AgentStore {
     reserve.take()
     mark(nil)
     state = new
+    isNoted = false
   }
+
+  /// Changes the state in memory alone. It is stored with the next change that is written.
+  func note(_ change: (inout AgentState) -> Void) {
+    let before = state
+    change(&state)
+    if state != before { isNoted = true }
+  }
+
+  /// Stores what was noted, if that was not done with something else.
+  func writeNoted() throws { if isNoted { try replace(state) } }
 
   /// From now on a loss is noticed. What was stored is valid without the marker, too.
   private func mark(_ logger: Logger?) {

@@ -59,8 +59,9 @@ final class Doors: @unchecked Sendable {
   func start() {
     signal(SIGTERM, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
-    source.setEventHandler { [logger] in
+    source.setEventHandler { [logger, weak self] in
       logger.info("the agent ends on SIGTERM")
+      MainActor.assumeIsolated { for door in self?.doors ?? [] { door.end() } }
       exit(0)
     }
     source.resume()

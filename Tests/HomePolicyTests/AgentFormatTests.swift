@@ -117,8 +117,18 @@ import TimeTypes
       written
         == golden.replacing("\"writer\" : \"0.1.0\"", with: "\"writer\" : \"\(LatchkeyVersion.current)\"")
         .trimmingCharacters(in: .newlines))
-    for (part, other) in [("\"0707", "\"07"), ("\"index\" : 12", "\"index\" : -1")] {
-      let text = golden.replacing(part, with: other)
+    state.log.answered = 14
+    let answered = String(decoding: try self.golden("version-2-answered"), as: UTF8.self)
+    #expect(try AgentFormat.read(Data(answered.utf8)) == state)
+    #expect(
+      try String(decoding: AgentFormat.bytes(state), as: UTF8.self)
+        == answered.replacing("\"writer\" : \"0.1.0\"", with: "\"writer\" : \"\(LatchkeyVersion.current)\"")
+        .trimmingCharacters(in: .newlines))
+    let changes = [
+      ("\"0707", "\"07"), ("\"index\" : 12", "\"index\" : -1"), ("\"answered\" : 14", "\"answered\" : -1"),
+    ]
+    for (part, other) in changes {
+      let text = answered.replacing(part, with: other)
       #expect(throws: AgentFormat.Problem.self) { try AgentFormat.read(Data(text.utf8)) }
     }
   }

@@ -88,6 +88,36 @@ import Testing
     }
   }
 
+  @Test("L5: a log that was cut is found out by an agent that was started meanwhile, and had not read what is missing")
+  func cutBetweenAgents() throws {
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    func life(_ body: (SeenLog, AgentStore) throws -> Void) throws {
+      let store = try AgentStore(directory: directory, logger: logger)
+      try body(SeenLog(store, logger: logger) { 1_800_000_000 }, store)
+    }
+    /// The agent stores what it knows of its link.
+    func storeLink(_ isLinked: Bool, _ store: AgentStore) throws {
+      var state = store.state
+      state.home.isLinked = isLinked
+      try store.write(state)
+    }
+    try life { log, store in
+      log.compare(index: 9)
+      try storeLink(true, store)
+    }
+    try life { log, store in
+      log.compare(index: 7)
+      #expect(log.troubles.count == 1 && log.troubles.first?.contains("has heard of record 9") == true)
+      try storeLink(false, store)
+    }
+    // From there on it counts.
+    try life { log, _ in
+      log.compare(index: 8)
+      #expect(log.troubles.count == 1)
+    }
+  }
+
   @Test("L5: a record in a wrong place hides no other change of the log") func changedAsWell() throws {
     try withLog { log in
       walk([record(1), record(2)], in: log)

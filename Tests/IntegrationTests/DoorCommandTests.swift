@@ -214,6 +214,32 @@ struct DoorCommandTests {
     #expect(exchanged.status == 1 && exchanged.errors.contains("the log was changed"), "\(exchanged)")
   }
 
+  @Test(
+    "L5: a cut log is found out at the lock's next answer, also if the phone never read it and its agent is another")
+  func cutUnread() async throws {
+    let home = try await Household(phones: ["alice"])
+    try await home.bringHome("alice")
+    for command in ["unlock", "lock"] {
+      let outcome = try await home.latchkey("alice", command)
+      #expect(outcome.status == 0, "\(outcome)")
+    }
+    try await home.stop(Household.door)
+    try await home.stop("alice")
+    let state = home.stateFolder(Household.door, .lock)
+    let file = URL(fileURLWithPath: state + "/records.log")
+    let bytes = try Data(contentsOf: file)
+    try bytes.dropLast(2 * 68).write(to: file)
+    try FileManager.default.removeItem(atPath: state + "/records.count")
+    // The bolt is not where the log now says, which is record 3.
+    try await home.startDaemon(Household.door)
+    try await home.hear("lock.started", on: Household.door)
+    try await home.startDaemon("alice")
+    try await home.hear("log.trouble", on: "alice", unless: ["status.answered"])
+    let log = try await home.latchkey("alice", "log")
+    #expect(
+      log.status == 1 && log.errors.contains("it ends with record 3, and this phone has heard of record 4"), "\(log)")
+  }
+
   /// CRC-32, as the log has it.
   private func checkSum(_ bytes: [UInt8]) -> [UInt8] {
     var remainder: UInt32 = .max

@@ -50,6 +50,46 @@ struct MechanismStoryTests {
     #expect(report.kept)
   }
 
+  @Test("L2, L6: a bolt that a hand opened is locked behind its last owner, who goes while the lock has no power")
+  func awaited() async throws {
+    let report = try await tell(
+      """
+        - turn bolt: {machine: door, to: unlocked, from: inside}
+        - wait for: {event: bolt.moved, machine: door, fields: {to: unlocked, cause: hand}, within: 1min}
+        - pass: 20s
+        - leave app: {machine: phone, app: agent}
+        - move: {machine: phone, to: [200, 0], over: 140s, as: departure}
+        - cut power: {machine: door, for: 3min}
+        - wait for: {event: bolt.moved, machine: door, fields: {to: locked, cause: leaving}, within: 2min}
+        - pass: 10min
+      """)
+    #expect(report.kept)
+    let moves = report.timeline.filter { $0.is(Recorded.Lock.boltMoved) }
+    #expect(moves.compactMap { $0[.cause] } == ["hand", "leaving"])
+  }
+
+  @Test(
+    "L6: a bolt that jammed before is tried four times behind the last owner, who is told by the alarm of each leaving")
+  func jammedBehindTheLast() async throws {
+    let report = try await tell(
+      """
+        - turn bolt: {machine: door, to: unlocked, from: inside}
+        - lock motor: {machine: door, to: jam}
+        - lock: {machine: phone, expect: refused}
+        - pass: 10min
+        - leave app: {machine: phone, app: agent}
+        - move: {machine: phone, to: [200, 0], over: 140s, as: departure}
+        - wait for: {event: bolt.jammed, machine: door, fields: {cause: leaving}, within: 5min}
+        - wait for: {event: alarm.raised, machine: door, fields: {alarm: lockJammed}, within: 1min}
+        - pass: 30min
+      """)
+    #expect(report.kept)
+    let jams = report.timeline.filter { $0.is(Recorded.Lock.boltJammed) }
+    let behind = try #require(jams.firstIndex { $0[.cause] == "leaving" })
+    #expect(jams[behind...].compactMap { $0[.cause] } == ["leaving", "relock", "relock", "relock"])
+    #expect(report.timeline.count { $0.is(Recorded.Lock.alarmRaised) } == 2)
+  }
+
   @Test("L6: in passage the bolt stays open behind who leaves, and locks again when that is over")
   func passage() async throws {
     let report = try await tell(

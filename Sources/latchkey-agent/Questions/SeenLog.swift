@@ -10,6 +10,8 @@ import Logging
 struct SeenLogState: Equatable {
   /// The newest end that was seen.
   var head: LogHead?
+  /// The index in the latest of the lock's answers; 0 if there was none.
+  var answered: UInt64 = 0
   /// What was found to be wrong, each with its time, oldest first.
   var troubles: [Trouble] = []
 
@@ -27,8 +29,6 @@ struct SeenLogState: Equatable {
   private let logger: Logger
   private let alert: AgentAlert
   private let now: () -> Double
-  /// The index in the latest of the lock's answers to this process. It is not stored, because each command would wait for the disk.
-  private var answered: UInt64 = 0
 
   init(_ store: AgentStore, logger: Logger, door: String = AgentApp.doorName, now: @escaping () -> Double) {
     self.store = store
@@ -46,8 +46,9 @@ struct SeenLogState: Equatable {
 
   /// Every answer says how long the log is.
   func compare(index: UInt64) {
-    let before = answered
-    answered = index
+    let before = store.state.log.answered
+    // An arrival does not wait for the disk.
+    store.note { $0.log.answered = index }
     if isShorter(index) || index >= before { return }
     isBroken("it ends with record \(index), and this phone has heard of record \(before): its end was cut off")
   }
@@ -93,9 +94,18 @@ struct SeenLogState: Equatable {
 
   func forgetTroubles() { write { $0.troubles = [] } }
 
+  /// Stores how long the log was in the lock's latest answer, at a time when nobody waits for the disk.
+  func writeAnswered() {
+    do { try store.writeNoted() } catch {
+      logger.error("what was seen of the lock's log can't be stored: \(error)")
+    }
+  }
+
   private func write(_ change: (inout SeenLogState) -> Void) {
     var state = store.state
     change(&state.log)
-    do { try store.write(state) } catch { logger.error("what was seen of the lock's log can't be stored: \(error)") }
+    do { try store.write(state) } catch {
+      logger.error("what was seen of the lock's log can't be stored: \(error)")
+    }
   }
 }
