@@ -68,7 +68,7 @@ package struct DoorKeys: Sendable {
     let names: [String]
     // A phone whose doors are not read would forget what it has to revoke there.
     do { names = try FileManager.default.contentsOfDirectory(atPath: directory).sorted() } catch {
-      throw .notReadable(path: directory, reason: "\(error)")
+      throw .notReadable(path: directory, reason: KeyFileError.words(error))
     }
     var doors: [DoorKeys] = []
     for name in names where name.hasSuffix(".json") { doors.append(try read(file: directory + "/" + name)) }
@@ -102,7 +102,7 @@ package struct DoorKeys: Sendable {
     do {
       try FileManager.default.createDirectory(
         atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    } catch { throw .notWritable(path: directory, reason: "\(error)") }
+    } catch { throw .notWritable(path: directory, reason: KeyFileError.words(error)) }
     try KeyFile(path: directory + "/\(name).json").replace(
       with: Stored(
         version: grant == nil ? 2 : 1, name: name, privateKey: Hex.text(Array(keys.staticKey.rawRepresentation)),

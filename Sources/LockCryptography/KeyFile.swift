@@ -17,6 +17,14 @@ package enum KeyFileError: Error, Equatable, CustomStringConvertible {
   /// The lock already has as many phones as it can have.
   case tooManyPhones(path: String)
 
+  /// What Foundation's error says, as the system says it.
+  static func words(_ error: any Error) -> String {
+    let error = error as NSError
+    let cause = (error.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError } ?? error
+    return cause.domain == NSPOSIXErrorDomain
+      ? String(cString: strerror(Int32(cause.code))) : error.localizedDescription
+  }
+
   package var description: String {
     switch self {
     case .missing(let path): "there are no keys at \(path): provision them first"
@@ -53,7 +61,7 @@ struct KeyFile {
     try check(descriptor)
     var data: Data
     do { data = try handle.read(upToCount: Self.maximumByteCount + 1) ?? Data() } catch {
-      throw .notReadable(path: path, reason: "\(error)")
+      throw .notReadable(path: path, reason: KeyFileError.words(error))
     }
     defer { ProcessMemory.wipe(&data) }
     // A unit's credential that is not there: LoadCredential= needs a default, or the unit would not start.
@@ -116,7 +124,7 @@ struct KeyFile {
       try handle.synchronize()
     } catch {
       unlink(temporary)
-      throw .notWritable(path: path, reason: "\(error)")
+      throw .notWritable(path: path, reason: KeyFileError.words(error))
     }
     return temporary
   }

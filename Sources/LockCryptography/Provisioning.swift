@@ -70,6 +70,6 @@ package enum Provisioning {
     do {
       try FileManager.default.createDirectory(
         atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    } catch { throw .notWritable(path: directory, reason: "\(error)") }
+    } catch { throw .notWritable(path: directory, reason: KeyFileError.words(error)) }
   }
 }

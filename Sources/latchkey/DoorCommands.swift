@@ -8,6 +8,14 @@ struct DoorOptions: ParsableArguments {
   @Argument(help: "The door's name. It may be left out if the phone has one door.") var door: String?
   @Flag(help: "Print one JSON object, for programs. The manual describes its keys.") var json = false
   @Option(help: "The bundle identifier of the app that has the keys.") var app = Agent.standard
+  /// As the commands about guests have it.
+  @Option(name: .customLong("door"), help: .hidden) var misplaced: String?
+
+  func validate() throws {
+    guard misplaced == nil else {
+      throw ValidationError("The door is named without --door here: its name alone is the argument.")
+    }
+  }
 
   /// Asks the app that has the keys.
   func ask<Answer: Decodable>(_ question: AgentQuestion, _ argument: some Encodable, _ type: Answer.Type) throws

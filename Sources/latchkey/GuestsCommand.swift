@@ -232,8 +232,14 @@ struct AcceptInvitationCommand: ParsableCommand {
   @Option(name: .customLong("as"), help: ArgumentHelp("What the door is called here.", valueName: "name"))
   var doorName: String
   @OptionGroup var options: GuestOptions
+  @Argument(help: .hidden) var further: [String] = []
 
   func validate() throws {
+    guard further.isEmpty else {
+      throw ValidationError(
+        "The invitation is no argument, because other users see those: paste it when asked, or write it to standard input."
+      )
+    }
     guard options.door == nil else {
       throw ValidationError("The door is named by --as, and not by --door: latchkey guests accept --as \(doorName).")
     }

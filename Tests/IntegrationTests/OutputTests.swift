@@ -103,6 +103,9 @@ struct OutputTests {
       ("guests accept --as front", ["There is no invitation", "Usage: latchkey guests accept --as <name>"]),
       ("guests invite Ben --uses 70000", ["'70000' is invalid", "1 to 65535"]),
       ("log --last x", ["'x' is invalid", "1 to 128"]),
+      ("unlock --door garden", ["The door is named without --door", "Usage: latchkey unlock [<door>]"]),
+      ("log --door garden --all", ["The door is named without --door", "Usage: latchkey log [<door>]"]),
+      ("guests accept --as front invite-1-00", ["The invitation is no argument", "standard input"]),
     ]
     for (line, parts) in mistakes {
       let outcome = try await place.bash("$latchkey \(line) </dev/null")

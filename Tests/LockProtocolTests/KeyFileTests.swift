@@ -177,6 +177,17 @@ import Testing
     }
   }
 
+  @Test("A5: keys that can't be written are answered with the system's reason, in words") func inWords() throws {
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    try Data().write(to: URL(fileURLWithPath: directory + "/file"))
+    for (folder, reason) in [("/file", "File exists"), ("/file/folder", "Not a directory")] {
+      let refusal = #expect(throws: KeyFileError.self) {
+        try Provisioning.makePendingPhone(directory: directory + folder)
+      }
+      #expect(refusal?.description == "keys can't be written to \(directory + folder): \(reason)")
+    }
+  }
+
   @Test("L8: doors whose folder can't be read are not taken for none") func unreadableDoors() throws {
     defer { try? FileManager.default.removeItem(atPath: directory) }
     #expect(try DoorKeys.read(fromDirectory: directory + "/none").isEmpty)
