@@ -190,4 +190,34 @@ struct GuestCommandTests {
     let listed = try await home.latchkey("bob", "guests", "list")
     #expect(!listed.output.contains("wait for the lock"), "\(listed)")
   }
+
+  @Test(
+    "L5: a book of guests of which one entry is damaged revokes nobody by half, and the agent's log says that its list waits"
+  )
+  func damagedEntry() async throws {
+    let home = try await Household(phones: ["alice"])
+    try await home.bringHome("alice")
+    for name in ["Ben", "Carla"] {
+      let invited = try await home.latchkey("alice", "guests", "invite", name)
+      #expect(invited.status == 0, "\(invited)")
+    }
+    let ben = try await home.latchkey("alice", "guests", "revoke", "Ben")
+    #expect(ben.status == 0, "\(ben)")
+    let book = home.stateFolder("alice", .agent) + "/guests.json"
+    let whole = try String(contentsOfFile: book, encoding: .utf8)
+    // Ben's grant can't be read any more: a list without it would let him in again.
+    try whole.replacing(#""grant" : "0"#, with: #""grant" : "x"#, maxReplacements: 1).write(
+      toFile: book, atomically: true, encoding: .utf8)
+    for arguments in [["guests", "revoke", "Carla"], ["guests", "list"], ["guests", "invite", "Dora"]] {
+      let refused = try await home.latchkey("alice", arguments)
+      #expect(refused.status == 1 && refused.errors.contains("restore it from a backup"), "\(refused)")
+    }
+    let door = try await home.latchkey("alice", "door")
+    #expect(door.status == 0, "\(door)")
+    #expect(try home.journalText().contains("what waits for the lock is not delivered"))
+    // It is restored.
+    try whole.write(toFile: book, atomically: true, encoding: .utf8)
+    let carla = try await home.latchkey("alice", "guests", "revoke", "Carla")
+    #expect(carla.status == 0, "\(carla)")
+  }
 }
