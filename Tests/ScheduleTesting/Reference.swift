@@ -131,6 +131,13 @@ struct Reference: Sendable {
       case .perform, .watchConnections: break
       }
     }
+    // Who asks for a connection anew has heard that the last one is lost.
+    if case .connect(let peer, _) = request, !book(caller).connected.contains(peer) {
+      unheard.change(caller) { book in
+        book.connected.remove(peer)
+        book.askedAgain.remove(peer)
+      }
+    }
   }
 
   private mutating func asked(_ request: PeripheralRequest, _ caller: Caller) {

@@ -110,6 +110,17 @@ struct ScheduleTests {
         "open heart; publish heart; open ann; make ann.2; connect ann.2 heart; connect ann.1 heart; pass 1000; "
           + "kill-system phone 10; kill ann 3; restart-bluetoothd phone"
       ),
+      // The same, but the app had asked for the connection again: latchkeyd knows by that what it was told. The promise was
+      // too strict.
+      (
+        1_010_760,
+        "publish lock; open cat; connect cat.1 lock; pass 1000; kill cat 2; kill-system tablet 6; reboot tablet"
+      ),
+      (
+        1_013_676,
+        "open cat; publish cat; open ann; connect ann.1 cat; make ann.2; connect ann.2 cat; pass 4596; kill ann 1; "
+          + "kill-system phone 5; away phone; pass 4728; subscribe ann.1 cat"
+      ),
     ] as [(UInt64, String)])
   func found(_ seed: UInt64, steps: String) throws {
     let schedule = Schedule(seed: seed, steps: try Schedule.steps(steps).get())
