@@ -101,11 +101,15 @@ struct Desk {
 
   // MARK: bluetoothd
 
-  /// - Parameter resolved: whether bluetoothd has discovered the device's services; as soon as it is connected if `nil`.
+  /// - Parameters:
+  ///   - resolved: whether bluetoothd has discovered the device's services; as soon as it is connected if `nil`.
+  ///   - others: further objects that bluetoothd shows.
   mutating func appear(
-    bonded: Bool = true, connected: Bool = false, resolved: Bool? = nil, withDevice: Bool = true
+    bonded: Bool = true, connected: Bool = false, resolved: Bool? = nil, withDevice: Bool = true,
+    others: ManagedObjects = [:]
   ) {
     var objects: ManagedObjects = [WellKnown.firstAdapter: [InterfaceName.adapter: ["Powered": .bool(true)]]]
+    objects.merge(others) { $1 }
     if withDevice {
       objects[Self.devicePath] = [
         InterfaceName.device: [

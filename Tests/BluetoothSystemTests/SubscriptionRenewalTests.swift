@@ -41,12 +41,13 @@ struct SubscriptionRenewalTests {
   /// - Parameters:
   ///   - isComingUp: the link is new: bluetoothd has not discovered the other side's services yet.
   ///   - isHeard: latchkeyd had heard of the subscription.
-  private func restarted(isComingUp: Bool = false, isHeard: Bool = true) throws -> Desk {
+  ///   - others: other centrals that are linked as well.
+  private func restarted(isComingUp: Bool = false, isHeard: Bool = true, others: ManagedObjects = [:]) throws -> Desk {
     var desk = lock()
     if isHeard { try subscribe(&desk) }
     desk.pass(.seconds(30))
     desk.restartSystem()
-    desk.appear(connected: true, resolved: !isComingUp)
+    desk.appear(connected: true, resolved: !isComingUp, others: others)
     desk.attach()
     desk.say(
       .resumeManager(
@@ -110,19 +111,20 @@ struct SubscriptionRenewalTests {
     #expect(ends(desk) == 0)
   }
 
+  private let otherPath = ObjectPath(unchecked: "/org/bluez/hci0/dev_C0_DE_00_00_00_0D")
+
+  private func other(isComingUp: Bool = false) -> ManagedObjects.Value {
+    [
+      InterfaceName.device: [
+        "Address": .string("C0:DE:00:00:00:0D"), "AddressType": .string("random"), "Paired": .bool(false),
+        "Bonded": .bool(false), "Connected": .bool(true), "ServicesResolved": .bool(!isComingUp),
+        "Trusted": .bool(false), "UUIDs": .strings([]),
+      ]
+    ]
+  }
+
   private func otherCentralComes(_ desk: inout Desk) {
-    desk.handle(
-      .daemon(
-        .signal(
-          .interfacesAdded(
-            path: ObjectPath(unchecked: "/org/bluez/hci0/dev_C0_DE_00_00_00_0D"),
-            [
-              InterfaceName.device: [
-                "Address": .string("C0:DE:00:00:00:0D"), "AddressType": .string("random"), "Paired": .bool(false),
-                "Bonded": .bool(false), "Connected": .bool(true), "ServicesResolved": .bool(true),
-                "Trusted": .bool(false), "UUIDs": .strings([]),
-              ]
-            ]))))
+    desk.handle(.daemon(.signal(.interfacesAdded(path: otherPath, other()))))
   }
 
   @Test("C6: another central's subscription does not count for one whose link came up at the registration")
@@ -147,8 +149,35 @@ struct SubscriptionRenewalTests {
 
   @Test("C6: of two centrals whose links were up at the registration, both have heard of it")
   func bothHeard() throws {
+    var desk = try restarted(others: [otherPath: other()])
+    try subscribe(&desk)
+    desk.pass(.seconds(600))
+    #expect(ends(desk) == 0)
+  }
+
+  @Test("C6: the subscription of a central whose link came up after the registration does not count for another one")
+  func newcomerSubscribes() throws {
     var desk = try restarted()
     otherCentralComes(&desk)
+    try subscribe(&desk)
+    desk.pass(SubscriptionRenewal.patience)
+    expectOneEnd(&desk)
+  }
+
+  @Test("C6: the subscription of a central whose link came up at the registration does not count for another one")
+  func oneThatComesUpSubscribes() throws {
+    var desk = try restarted(others: [otherPath: other(isComingUp: true)])
+    try subscribe(&desk)
+    desk.pass(SubscriptionRenewal.patience)
+    #expect(desk.asked { $0 == .disconnect } > 0)
+    #expect(desk.recorded(.subscriptionsUnrenewed) > 0)
+  }
+
+  @Test("C6: one that was linked at the registration, and one that came after it, subscribe, and both keep their links")
+  func bothSubscribe() throws {
+    var desk = try restarted()
+    otherCentralComes(&desk)
+    try subscribe(&desk)
     try subscribe(&desk)
     desk.pass(.seconds(600))
     #expect(ends(desk) == 0)

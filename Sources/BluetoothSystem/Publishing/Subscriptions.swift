@@ -33,8 +33,8 @@ extension BluetoothSystem {
     let centrals = possibleSubscribers(key, service)
     // Of several centrals, another one may show no life at all.
     if centrals.count == 1 { visitShowsLife(centrals[0].path) }
+    subscriptionRenewed(characteristic, by: centrals)
     for device in centrals {
-      subscriptionRenewed(characteristic, by: device.peer, isOwn: centrals.count == 1)
       remember(device, characteristic)
       // A central that was subscribed before this registration has now subscribed again.
       if !wasNotifying { tellUnsubscribed(key, device.peer, characteristic) }
