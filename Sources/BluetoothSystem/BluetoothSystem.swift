@@ -60,6 +60,7 @@ package struct BluetoothSystem: Sendable {
   var unproven = UnprovenLinks()
   var sessions = NotifySessions()
   var publishing = Publishing()
+  var strays = StrayRegistrations()
   var renewals = PeerTable<SubscriptionRenewal>()
   var heldUpdates = HeldUpdates()
   var publishedChannels = PublishedChannels()

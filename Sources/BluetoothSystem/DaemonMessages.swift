@@ -73,6 +73,7 @@ extension BluetoothSystem {
     rereading = Rereading()
     abandonedReads = AbandonedReads()
     for pending in open {
+      strays.add(pending)
       switch pending {
       case .operation(let peer): failCurrentOperation(peer, .peripheralGone)
       case .openChannel(let opening): finish(opening.item, opening.peer, .failed(.peripheralGone))
@@ -137,6 +138,7 @@ extension BluetoothSystem {
     bluez.isPowered = values.powered ?? false
     bluez.powerState = values.powerState
     bluez.isDiscovering = values.discovering ?? false
+    for end in strays.takeEnds() { call(path, end, for: .ignored) }
     if values.pairable == false { setAdapter(\.pairable, true) }
     if bluez.isPowered != settings.bluetoothOn { setAdapter(\.powered, settings.bluetoothOn) }
   }

@@ -121,6 +121,14 @@ struct ScheduleTests {
         "open cat; publish cat; open ann; connect ann.1 cat; make ann.2; connect ann.2 cat; pass 4596; kill ann 1; "
           + "kill-system phone 5; away phone; pass 4728; subscribe ann.1 cat"
       ),
+      // The mark that changes a Database Hash was registered at a bluetoothd that stopped, reached the next one, and was
+      // in the way of every later mark.
+      (
+        2_000_230,
+        "publish lock; open ann; make ann.2; connect ann.2 lock; subscribe ann.2 lock; open dan; pass 12517; away phone; "
+          + "pass 6066; near phone; pass 8793; restart-bluetoothd door; pass 95; connect dan.1 lock; pass 3539; "
+          + "unpublish lock; pass 100; away phone; pass 1000"
+      ),
     ] as [(UInt64, String)])
   func found(_ seed: UInt64, steps: String) throws {
     let schedule = Schedule(seed: seed, steps: try Schedule.steps(steps).get())
