@@ -28,6 +28,8 @@ package struct ModelApp: Sendable {
     var identifiers: [Target: PeerIdentifier] = [:]
     /// The newest value that each manager was told.
     var lastValues: [Int: [Target: UInt32]] = [:]
+    /// What was being read when the system died: the answer may look like one more notification of the newest value.
+    var echoes: [Int: Set<Target>] = [:]
     var isPublishing = false
     var newestValue: UInt32 = 0
     /// Writes that were answered with success, and those that reached this app.
@@ -91,6 +93,22 @@ package struct ModelApp: Sendable {
     disk.subscriptions[number] = nil
     disk.scans[number] = nil
     return [.destroyManager(ManagerIdentifier(UInt32(number)))]
+  }
+
+  /// What this process waits to read.
+  var reads: Set<Target> {
+    Set(
+      managers.values.flatMap { manager in
+        manager.outstanding.values.compactMap { asked -> Target? in
+          guard case .readCharacteristic = asked.operation else { return nil }
+          return target(asked.peer)
+        }
+      })
+  }
+
+  /// The system has died while apps waited to read these.
+  mutating func systemDied(during reads: Set<Target>) {
+    for index in actor.managers.indices { disk.echoes[index + 1, default: []].formUnion(reads) }
   }
 
   // MARK: Events
@@ -200,6 +218,7 @@ package struct ModelApp: Sendable {
     guard let target = target(peer) else { return complain("a value from a stranger") }
     let value = UInt32(bytes: value)
     if let last = disk.lastValues[number]?[target], value <= last {
+      if value == last, disk.echoes[number]?.remove(target) != nil { return }
       complain("the value \(value) of \(target) after \(last)")
     }
     disk.lastValues[number, default: [:]][target] = value

@@ -328,6 +328,8 @@ package struct Street: Sendable {
     systems[name] = BluetoothSystem(
       apps: machine.apps.values.map(\.actor.declaration), stored: machine.stored, seed: seed &+ machine.lives)
     for app in machine.apps.values { reference.systemDied(of: app.actor.name, isRunning: app.process != nil) }
+    let reads = machine.apps.values.reduce(into: Set<Target>()) { $0.formUnion($1.reads) }
+    for bundle in machine.apps.keys { machine.apps[bundle]?.systemDied(during: reads) }
     machine.fuse = nil
     machine.attaching = [:]
     machine.owners = [:]
