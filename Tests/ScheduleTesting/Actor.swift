@@ -46,6 +46,7 @@ package enum Target: String, Sendable, Hashable, CaseIterable, Comparable {
   package var service: BluetoothUUID { uuid(1) }
   package var offerUUID: BluetoothUUID { uuid(2) }
   package var commandUUID: BluetoothUUID { uuid(3) }
+  package var streamUUID: BluetoothUUID { uuid(4) }
   private func uuid(_ part: UInt64) -> BluetoothUUID {
     BluetoothUUID(high: 0x5C4E_D01E_0000_4000 | number << 16, low: 0x8000_0000_0000_0000 | part)
   }
@@ -53,6 +54,8 @@ package enum Target: String, Sendable, Hashable, CaseIterable, Comparable {
   /// Read and notified: the newest pushed value.
   package var offer: LocalAttributeIdentifier { identifier(2) }
   package var command: LocalAttributeIdentifier { identifier(3) }
+  /// Written without a response.
+  package var stream: LocalAttributeIdentifier { identifier(4) }
   private func identifier(_ part: UInt8) -> LocalAttributeIdentifier {
     LocalAttributeIdentifier(
       UUID(uuid: (UInt8(number), 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, part)))
@@ -71,6 +74,9 @@ package enum Target: String, Sendable, Hashable, CaseIterable, Comparable {
           permissions: needsBond ? [.readable, .readEncryptionRequired] : [.readable]),
         CharacteristicDefinition(
           identifier: command, uuid: commandUUID, properties: [.write],
+          permissions: needsBond ? [.writeable, .writeEncryptionRequired] : [.writeable]),
+        CharacteristicDefinition(
+          identifier: stream, uuid: streamUUID, properties: [.writeWithoutResponse],
           permissions: needsBond ? [.writeable, .writeEncryptionRequired] : [.writeable]),
       ])
   }

@@ -23,6 +23,8 @@ package struct ModelApp: Sendable {
   /// What the app has written to its own disk: what it wants, and what it has learned.
   struct Disk: Sendable {
     var wishes: [Int: Set<Target>] = [:]
+    /// Connections that the system is to make again by itself.
+    var kept: [Int: Set<Target>] = [:]
     var subscriptions: [Int: Set<Target>] = [:]
     var scans: [Int: Bool] = [:]
     var identifiers: [Target: PeerIdentifier] = [:]
@@ -90,6 +92,7 @@ package struct ModelApp: Sendable {
   mutating func dropManager(_ number: Int) -> [Request] {
     guard link != nil, !isSuspended, managers.removeValue(forKey: number) != nil else { return [] }
     disk.wishes[number] = nil
+    disk.kept[number] = nil
     disk.subscriptions[number] = nil
     disk.scans[number] = nil
     return [.destroyManager(ManagerIdentifier(UInt32(number)))]
@@ -136,9 +139,6 @@ package struct ModelApp: Sendable {
       if managers[number]?.hasBeenTold == true { complain("willRestoreState is not the first") }
       managers[number]?.view.peripherals = restoration.peripherals
       managers[number]?.view.scan = restoration.scan
-      for restored in restoration.peripherals {
-        managers[number]?.view.connectOptions[restored.identifier] = ConnectOptions()
-      }
       return []
     case .stateChanged(let state): return stateChanged(state, number)
     case .discovered(let snapshot, let advertisement, _): return discovered(snapshot, advertisement, number)
@@ -210,7 +210,9 @@ package struct ModelApp: Sendable {
       managers[number]?.view.state == .poweredOn, managers[number]?.state(of: peer) == nil
     else { return [] }
     managers[number]?.setState(.connecting, of: peer)
-    return [.central(ManagerIdentifier(UInt32(number)), .connect(peer, ConnectOptions()))]
+    let options = ConnectOptions(enableAutoReconnect: disk.kept[number]?.contains(target) == true)
+    managers[number]?.view.connectOptions[peer] = options
+    return [.central(ManagerIdentifier(UInt32(number)), .connect(peer, options))]
   }
 
   private mutating func valueUpdated(_ peer: PeerIdentifier, _ value: [UInt8], _ number: Int) {
@@ -274,7 +276,7 @@ package struct ModelApp: Sendable {
       if case .setNotify(_, let handle) = asked.operation {
         managers[number]?.change(peer) { $0.setNotifying(isOn, handle) }
       }
-    case .done: if case .writeCharacteristic = asked.operation { disk.writesDone += 1 }
+    case .done: if case .writeCharacteristic(_, _, withResponse: true) = asked.operation { disk.writesDone += 1 }
     case .failed, .includedServices, .descriptors, .value, .rssi, .channel: break
     }
     return []
@@ -302,9 +304,10 @@ package struct ModelApp: Sendable {
     return [.central(ManagerIdentifier(UInt32(number)), .stopScan)]
   }
 
-  mutating func connect(_ number: Int, _ target: Target) -> [Request] {
+  mutating func connect(_ number: Int, _ target: Target, isKept: Bool = false) -> [Request] {
     guard mayCall(number) else { return [] }
     disk.wishes[number, default: []].insert(target)
+    if isKept { disk.kept[number, default: []].insert(target) } else { disk.kept[number]?.remove(target) }
     guard let peer = disk.identifiers[target] else {
       return managers[number]?.view.scan == nil ? scan(number, allowsDuplicates: false) : []
     }
@@ -340,6 +343,21 @@ package struct ModelApp: Sendable {
   mutating func write(_ number: Int, _ target: Target) -> [Request] {
     guard mayCall(number), let (peer, command) = attribute(target, target.commandUUID, number) else { return [] }
     return perform(.writeCharacteristic(command.handle, value: [1, 2, 3], withResponse: true), peer, number)
+  }
+
+  /// As much at once as an app has that does not ask whether there is room.
+  mutating func stream(_ number: Int, _ target: Target) -> [Request] {
+    guard mayCall(number), let (peer, stream) = attribute(target, target.streamUUID, number) else { return [] }
+    return (0..<20).flatMap { part in
+      perform(.writeCharacteristic(stream.handle, value: [UInt8(part)], withResponse: false), peer, number)
+    }
+  }
+
+  mutating func readSignal(_ number: Int, _ target: Target) -> [Request] {
+    guard mayCall(number), let peer = disk.identifiers[target], managers[number]?.state(of: peer) == .connected else {
+      return []
+    }
+    return perform(.readRSSI, peer, number)
   }
 
   /// A characteristic of a connected target, once it was discovered.

@@ -77,6 +77,13 @@ extension ModelApp {
   /// The number of the manager that publishes.
   var publisher: Int? { actor.managers.firstIndex { $0.role == .peripheral }.map { $0 + 1 } }
 
+  /// Pushes new values as long as there is credit.
+  mutating func flood() -> [Request] {
+    var requests: [Request] = []
+    while let request = push() { requests += request }
+    return requests
+  }
+
   /// Pushes a new value to all subscribers, if there are any. Returns `nil` if it can't be pushed now.
   mutating func push() -> [Request]? {
     guard let number = publisher, let target = actor.target, link != nil, !isSuspended,

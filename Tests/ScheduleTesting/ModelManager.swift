@@ -32,7 +32,7 @@ struct ModelManager: Sendable {
       view.connectOptions[peer] = nil
       return
     }
-    view.connectOptions[peer] = state == .disconnecting ? nil : ConnectOptions()
+    if state == .disconnecting { view.connectOptions[peer] = nil }
     guard let index = view.peripherals.firstIndex(where: { $0.identifier == peer }) else {
       view.peripherals.append(PeripheralSnapshot(identifier: peer, state: state))
       return

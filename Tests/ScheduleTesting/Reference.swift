@@ -21,6 +21,8 @@ struct Reference: Sendable {
     var cancelled: Set<PeerIdentifier> = []
     /// Asked for again while connected.
     var askedAgain: Set<PeerIdentifier> = []
+    /// Those that the system makes again by itself.
+    var kept: Set<PeerIdentifier> = []
     /// How many links there had been when the app was last told that the link is gone.
     var linksWhenLost: [PeerIdentifier: LinkNumber] = [:]
     var scan: ScanRequest?
@@ -104,6 +106,10 @@ struct Reference: Sendable {
     book.held = Set(view.peripherals.filter { [.connected, .connecting].contains($0.state) }.map(\.identifier))
     book.connected = Set(view.peripherals.filter { $0.state == .connected }.map(\.identifier))
     book.askedAgain = []
+    // What it does not know since its restoration stays as it is.
+    for (peer, options) in view.connectOptions {
+      if options.enableAutoReconnect { book.kept.insert(peer) } else { book.kept.remove(peer) }
+    }
     book.scan = view.scan
     // It does not say what it was told of each.
     book.discovered = Dictionary(uniqueKeysWithValues: view.discovered.map { ($0, ToldAdvertisement()) })
@@ -122,7 +128,8 @@ struct Reference: Sendable {
       case .stopScan:
         book.scan = nil
         book.discovered = [:]
-      case .connect(let peer, _):
+      case .connect(let peer, let options):
+        if options.enableAutoReconnect { book.kept.insert(peer) } else { book.kept.remove(peer) }
         if book.connected.contains(peer) { book.askedAgain.insert(peer) }
         book.held.insert(peer)
       case .cancelConnection(let peer):
@@ -194,6 +201,9 @@ struct Reference: Sendable {
       if book.connected.remove(peer) != nil {
         // It may be discovered again.
         book.discovered[peer] = nil
+        if isReconnecting != book.kept.contains(peer) {
+          complain(caller, "told that it is reconnecting: \(isReconnecting)")
+        }
         if !isReconnecting { book.held.remove(peer) }
       }
       book.linksWhenLost[peer] = links[[machine, target.map(cast.machine) ?? ""]]?.were ?? LinkNumber()

@@ -75,7 +75,7 @@ package struct ScheduleGenerator {
   }
 
   private mutating func call() -> Step {
-    switch random.next() % 64 {
+    switch random.next() % 75 {
     case 0..<9:
       let (caller, target) = pairing()
       return .connect(caller, target)
@@ -114,6 +114,21 @@ package struct ScheduleGenerator {
     case 52: return .reboot(machine: pick(machines))
     case 53: return .plug(machine: pick(machines), on: random.next() % 4 == 0)
     case 54: return .block(machine: pick(machines), on: random.next() % 4 > 0)
+    case 64..<67:
+      let (caller, target) = pairing()
+      return .keep(caller, target)
+    case 67:
+      let (caller, target) = pairing()
+      return .stream(caller, target)
+    case 68:
+      let (caller, target) = pairing()
+      return .readSignal(caller, target)
+    case 69: return .flood(pick(publishers))
+    case 70: return .stopBluetoothd(machine: pick(machines))
+    case 71: return .cutPower(machine: pick(machines))
+    case 72: return .power(machine: pick(machines), on: random.next() % 4 == 0)
+    case 74: return .unpair
+    case 73: return .wake(machine: pick(machines))
     case 55..<60: return .away(machine: pick(machines))
     default: return .near(machine: pick(machines))
     }
@@ -127,6 +142,8 @@ extension Step {
     case .plug(let machine, false): .plug(machine: machine, on: true)
     case .block(let machine, true): .block(machine: machine, on: false)
     case .bluetooth(let machine, false): .bluetooth(machine: machine, on: true)
+    case .power(let machine, false): .power(machine: machine, on: true)
+    case .stopBluetoothd(let machine): .startBluetoothd(machine: machine)
     case .away(let machine): .near(machine: machine)
     default: nil
     }

@@ -13,16 +13,23 @@ package enum Step: Sendable, Hashable {
   case scan(Caller, allowsDuplicates: Bool)
   case stopScan(Caller)
   case connect(Caller, Target)
+  /// The system is to make the connection again by itself.
+  case keep(Caller, Target)
   case cancel(Caller, Target)
   case subscribe(Caller, Target)
   case unsubscribe(Caller, Target)
   case read(Caller, Target)
   case write(Caller, Target)
+  /// Writes without responses, many at once.
+  case stream(Caller, Target)
+  case readSignal(Caller, Target)
   case makeManager(Caller)
   case dropManager(Caller)
   case publish(String)
   case unpublish(String)
   case push(String)
+  /// Pushes values as long as there is credit.
+  case flood(String)
   // The user
   case open(String)
   case leave(String)
@@ -37,10 +44,19 @@ package enum Step: Sendable, Hashable {
   /// The system dies in the middle of a turn: after that many more effects.
   case killSystemAfter(machine: String, effects: Int)
   case restartBluetoothd(machine: String, killed: Bool)
+  case stopBluetoothd(machine: String)
+  case startBluetoothd(machine: String)
   case reboot(machine: String)
+  case cutPower(machine: String)
+  /// Every machine's user removes all bonds. A bond that only one side has is of no use to an app, until its user acts.
+  case unpair
+  /// The machine has slept.
+  case wake(machine: String)
   // The radio
   case plug(machine: String, on: Bool)
   case block(machine: String, on: Bool)
+  /// Another client of bluetoothd switches the adapter.
+  case power(machine: String, on: Bool)
   case away(machine: String)
   case near(machine: String)
   case pass(milliseconds: Int)
@@ -52,16 +68,20 @@ extension Step: CustomStringConvertible {
     case .scan(let caller, let allowsDuplicates): "scan \(caller)\(allowsDuplicates ? " all" : "")"
     case .stopScan(let caller): "stop-scan \(caller)"
     case .connect(let caller, let target): "connect \(caller) \(target)"
+    case .keep(let caller, let target): "keep \(caller) \(target)"
     case .cancel(let caller, let target): "cancel \(caller) \(target)"
     case .subscribe(let caller, let target): "subscribe \(caller) \(target)"
     case .unsubscribe(let caller, let target): "unsubscribe \(caller) \(target)"
     case .read(let caller, let target): "read \(caller) \(target)"
     case .write(let caller, let target): "write \(caller) \(target)"
+    case .stream(let caller, let target): "stream \(caller) \(target)"
+    case .readSignal(let caller, let target): "rssi \(caller) \(target)"
     case .makeManager(let caller): "make \(caller)"
     case .dropManager(let caller): "drop \(caller)"
     case .publish(let app): "publish \(app)"
     case .unpublish(let app): "unpublish \(app)"
     case .push(let app): "push \(app)"
+    case .flood(let app): "flood \(app)"
     case .open(let app): "open \(app)"
     case .leave(let app): "leave \(app)"
     case .quit(let app): "quit \(app)"
@@ -72,9 +92,15 @@ extension Step: CustomStringConvertible {
     case .killSystem(let machine): "kill-system \(machine)"
     case .killSystemAfter(let machine, let effects): "kill-system \(machine) \(effects)"
     case .restartBluetoothd(let machine, let killed): "\(killed ? "kill" : "restart")-bluetoothd \(machine)"
+    case .stopBluetoothd(let machine): "stop-bluetoothd \(machine)"
+    case .startBluetoothd(let machine): "start-bluetoothd \(machine)"
     case .reboot(let machine): "reboot \(machine)"
+    case .cutPower(let machine): "cut-power \(machine)"
+    case .unpair: "unpair all"
+    case .wake(let machine): "wake \(machine)"
     case .plug(let machine, let on): "plug \(machine) \(on ? "on" : "off")"
     case .block(let machine, let on): "block \(machine) \(on ? "on" : "off")"
+    case .power(let machine, let on): "power \(machine) \(on ? "on" : "off")"
     case .away(let machine): "away \(machine)"
     case .near(let machine): "near \(machine)"
     case .pass(let milliseconds): "pass \(milliseconds)"
@@ -94,16 +120,20 @@ extension Step: CustomStringConvertible {
     case ("scan", let caller?, _): self = .scan(caller, allowsDuplicates: third == "all")
     case ("stop-scan", let caller?, _): self = .stopScan(caller)
     case ("connect", let caller?, let target?): self = .connect(caller, target)
+    case ("keep", let caller?, let target?): self = .keep(caller, target)
     case ("cancel", let caller?, let target?): self = .cancel(caller, target)
     case ("subscribe", let caller?, let target?): self = .subscribe(caller, target)
     case ("unsubscribe", let caller?, let target?): self = .unsubscribe(caller, target)
     case ("read", let caller?, let target?): self = .read(caller, target)
     case ("write", let caller?, let target?): self = .write(caller, target)
+    case ("stream", let caller?, let target?): self = .stream(caller, target)
+    case ("rssi", let caller?, let target?): self = .readSignal(caller, target)
     case ("make", let caller?, _): self = .makeManager(caller)
     case ("drop", let caller?, _): self = .dropManager(caller)
     case ("publish", _, _): self = .publish(name)
     case ("unpublish", _, _): self = .unpublish(name)
     case ("push", _, _): self = .push(name)
+    case ("flood", _, _): self = .flood(name)
     case ("open", _, _): self = .open(name)
     case ("leave", _, _): self = .leave(name)
     case ("quit", _, _): self = .quit(name)
@@ -115,9 +145,15 @@ extension Step: CustomStringConvertible {
         third.flatMap { Int($0) }.map { Step.killSystemAfter(machine: name, effects: $0) } ?? .killSystem(machine: name)
     case ("kill-bluetoothd", _, _): self = .restartBluetoothd(machine: name, killed: true)
     case ("restart-bluetoothd", _, _): self = .restartBluetoothd(machine: name, killed: false)
+    case ("stop-bluetoothd", _, _): self = .stopBluetoothd(machine: name)
+    case ("start-bluetoothd", _, _): self = .startBluetoothd(machine: name)
     case ("reboot", _, _): self = .reboot(machine: name)
+    case ("cut-power", _, _): self = .cutPower(machine: name)
+    case ("unpair", _, _): self = .unpair
+    case ("wake", _, _): self = .wake(machine: name)
     case ("plug", _, _): self = .plug(machine: name, on: isOn)
     case ("block", _, _): self = .block(machine: name, on: isOn)
+    case ("power", _, _): self = .power(machine: name, on: isOn)
     case ("away", _, _): self = .away(machine: name)
     case ("near", _, _): self = .near(machine: name)
     case ("pass", _, _):

@@ -10,16 +10,20 @@ extension Street {
     case .scan(let caller, let allowsDuplicates): call(caller) { $0.scan($1, allowsDuplicates: allowsDuplicates) }
     case .stopScan(let caller): call(caller) { $0.stopScan($1) }
     case .connect(let caller, let target): call(caller) { $0.connect($1, target) }
+    case .keep(let caller, let target): call(caller) { $0.connect($1, target, isKept: true) }
     case .cancel(let caller, let target): call(caller) { $0.cancel($1, target) }
     case .subscribe(let caller, let target): call(caller) { $0.subscribe($1, target, true) }
     case .unsubscribe(let caller, let target): call(caller) { $0.subscribe($1, target, false) }
     case .read(let caller, let target): call(caller) { $0.read($1, target) }
     case .write(let caller, let target): call(caller) { $0.write($1, target) }
+    case .stream(let caller, let target): call(caller) { $0.stream($1, target) }
+    case .readSignal(let caller, let target): call(caller) { $0.readSignal($1, target) }
     case .makeManager(let caller): call(caller) { $0.makeManager($1) }
     case .dropManager(let caller): call(caller) { $0.dropManager($1) }
     case .publish(let app): call(Caller(app, 1)) { app, _ in app.setPublishing(true) }
     case .unpublish(let app): call(Caller(app, 1)) { app, _ in app.setPublishing(false) }
     case .push(let app): call(Caller(app, 1)) { app, _ in app.push() ?? [] }
+    case .flood(let app): call(Caller(app, 1)) { app, _ in app.flood() }
     case .open(let app), .leave(let app), .quit(let app), .reclaim(let app): userActs(step, app)
     case .bluetooth(let machine, let isOn): setBluetooth(machine, isOn)
     case .killApp(let app): if let actor = cast[app] { endProcess(actor.machine, actor.bundle) }
@@ -29,9 +33,21 @@ extension Street {
     case .killSystem(let machine): crash(machine)
     case .killSystemAfter(let machine, let effects): machines[machine]?.fuse = effects
     case .restartBluetoothd(let machine, let killed): command(.restartBluetoothd(machine: machine, killed: killed))
-    case .reboot(let machine): reboot(machine)
+    case .stopBluetoothd(let machine):
+      if world.isRunning(machine) { command(.stopBluetoothd(machine: machine, killed: false)) }
+    case .startBluetoothd(let machine): if !world.isRunning(machine) { command(.startBluetoothd(machine: machine)) }
+    case .reboot(let machine): reboot(machine, .shutDown(machine: machine))
+    case .cutPower(let machine): reboot(machine, .cutPower(machine: machine))
+    case .unpair:
+      guard cast.machines.allSatisfy(world.isRunning) else { return }
+      for machine in cast.machines {
+        command(.plug(machine: machine, isOn: true))
+        command(.forgetPairings(machine: machine))
+      }
+    case .wake(let machine): open.append(.system(machine, .resumedFromSleep))
     case .plug(let machine, let isOn): command(.plug(machine: machine, isOn: isOn))
     case .block(let machine, let isOn): command(.block(machine: machine, isOn: isOn))
+    case .power(let machine, let isOn): command(.power(machine: machine, isOn: isOn))
     case .away(let machine): command(.move(machine: machine, x: 5000, y: Double(place(of: machine)) * 5000))
     case .near(let machine): command(.move(machine: machine, x: Double(place(of: machine)), y: 0))
     case .pass(let milliseconds): pass(.milliseconds(Int64(milliseconds)))
@@ -97,8 +113,8 @@ extension Street {
 
   // MARK: A whole machine
 
-  private mutating func reboot(_ name: String) {
-    command(.shutDown(machine: name))
+  private mutating func reboot(_ name: String, _ end: WorldCommand) {
+    command(end)
     run()
     for bundle in machines[name]?.apps.keys.sorted() ?? [] {
       guard let app = machines[name]?.apps[bundle], app.process != nil else { continue }
@@ -118,10 +134,12 @@ extension Street {
     for name in machines.keys.sorted() {
       machines[name]?.fuse = nil
       for bundle in machines[name]?.apps.keys.sorted() ?? [] { machines[name]?.apps[bundle]?.diesAfter = nil }
+      carryOut(.startBluetoothd(machine: name))
       carryOut(.plug(machine: name, on: true))
       carryOut(.block(machine: name, on: false))
       carryOut(.near(machine: name))
       carryOut(.bluetooth(machine: name, on: true))
+      carryOut(.power(machine: name, on: true))
     }
     pass(.seconds(5))
     for actor in cast.actors where actor.target != nil {
@@ -251,6 +269,7 @@ extension Street {
 extension ModelApp {
   mutating func forgetWishes() {
     disk.wishes = [:]
+    disk.kept = [:]
     disk.subscriptions = [:]
     disk.scans = [:]
   }
