@@ -135,6 +135,13 @@ struct ScheduleTests {
           + "pass 6066; near phone; pass 8793; restart-bluetoothd door; pass 95; connect dan.1 lock; pass 3539; "
           + "unpublish lock; pass 100; away phone; pass 1000"
       ),
+      // Values that waited for a suspended app came after the news that their link was lost: bluetoothd, started anew, showed
+      // the link, and its adapter was not on yet.
+      (
+        2_200_372,
+        "open cat; publish cat; open bob; make bob.1; connect bob.1 cat; subscribe bob.1 cat; pass 7175; leave bob; "
+          + "pass 14623; kill-system phone; pass 289; flood cat; pass 1098; kill-bluetoothd phone; open bob"
+      ),
     ] as [(UInt64, String)])
   func found(_ seed: UInt64, steps: String) throws {
     let schedule = Schedule(seed: seed, steps: try Schedule.steps(steps).get())

@@ -67,19 +67,20 @@ extension BluetoothSystem {
     persistManager(key)
     let fromAir = waiting.filter { $0.manager == key && $0.body.isFromAir }
     // What came over a link that is gone comes before the news of its end.
-    for waiting in fromAir {
-      guard let peer = waiting.body.valuePeer, bluez.device(peer)?.isConnected != true,
-        held[key, peer]?.isConnected == true
-      else { continue }
-      apps[name]?.queue.append(waiting)
-    }
+    let ended = Set(fromAir.compactMap(\.body.valuePeer).filter { isAboutToLose($0, key) })
+    apps[name]?.queue += fromAir.filter { $0.body.valuePeer.map(ended.contains) ?? false }
     tellLostLinks()
     tellManagerStates()
     tellConnections()
     apps[name]?.queue += fromAir.filter { waiting in
       guard let peer = waiting.body.valuePeer else { return true }
-      return bluez.device(peer)?.isConnected == true
+      return !ended.contains(peer) && held[key, peer]?.isConnected == true
     }
+  }
+
+  /// Whether the manager believes in a link that is gone. bluetoothd may show the link while its adapter does not work yet.
+  private func isAboutToLose(_ peer: PeerIdentifier, _ key: ManagerKey) -> Bool {
+    held[key, peer]?.isConnected == true && !(bluez.state == .poweredOn && isUsable(bluez.device(peer)))
   }
 
   private mutating func claim(_ number: ManagerIdentifier, _ creation: ManagerCreation, app name: String) -> ManagerKey?
