@@ -30,6 +30,17 @@ struct StoryInputTests {
 
   private static let machines = "machines:\n  door: {position: [0, 0], apps: [lock]}\n"
 
+  @Test("H1: a file in the present folder is read whatever its ending, and a scenario's name goes before it")
+  func otherEnding() throws {
+    let name = "latchkey-\(UUID().uuidString)"
+    try Data("title: without a name\n".utf8).write(to: URL(fileURLWithPath: name))
+    defer { try? FileManager.default.removeItem(atPath: name) }
+    #expect(refusal(ofFile: name).hasPrefix("\(name)"))
+    #expect(!refusal(ofFile: name).contains("no scenario of that name"))
+    #expect(refusal(ofFile: name + "-missing").contains("no scenario of that name"))
+    #expect(refusal(ofFile: "Sources").contains("no scenario of that name"))
+  }
+
   @Test("A15: text that is not UTF-8 is reported with its line, and only text files are read")
   func notText() throws {
     #expect(

@@ -110,6 +110,8 @@ package enum ScenarioLibrary {
       let path = "\(folder)/\(nameOrFile).yaml"
       if files.fileExists(atPath: path) { return path }
     }
+    // A file is a scenario whatever it is called.
+    if files.fileExists(atPath: nameOrFile, isDirectory: &isFolder), !isFolder.boolValue { return nameOrFile }
     var names: Set<String> = []
     for folder in folders {
       for file in (try? files.contentsOfDirectory(atPath: folder)) ?? [] where file.hasSuffix(".yaml") {
