@@ -133,7 +133,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     app.radioIsReady(isLinked: isLinked)
     guard let peripheral, peripheral.identifier == app.knownLock else { return beginSearch() }
     // Requests that an earlier process made for other devices are over.
-    for other in candidates.values { central.cancelPeripheralConnection(other) }
+    for other in candidates.values { release(other) }
     candidates = [:]
     switch peripheral.state {
     case .connected: explore(peripheral)

@@ -37,7 +37,7 @@ extension AgentCentral {
       case .scan: manager.scanForPeripherals(withServices: [LockCharacteristics.serviceUUID], options: nil)
       case .stopScan: manager.stopScan()
       case .connect(let identifier): candidates[identifier].map { manager.connect($0, options: nil) }
-      case .cancel(let identifier): candidates[identifier].map { manager.cancelPeripheralConnection($0) }
+      case .cancel(let identifier): candidates[identifier].map(release)
       case .test(let identifier):
         guard let candidate = candidates[identifier] else { continue }
         adopt(candidate)
@@ -53,6 +53,13 @@ extension AgentCentral {
     if candidates.count > 2 * LockSearch.maximumCandidates {
       candidates = candidates.filter { search.knows($0.key) }
     }
+  }
+
+  /// Ends the link to a device, or the request for one. Both may have ended with the radio. Then nothing is left to
+  /// end, and to cancel it all the same is a misuse of the API.
+  func release(_ device: CBPeripheral) {
+    guard device.state != .disconnected else { return }
+    manager?.cancelPeripheralConnection(device)
   }
 
   private func leave(_ event: HomeEvent) {

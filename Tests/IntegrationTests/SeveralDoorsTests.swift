@@ -17,6 +17,27 @@ struct SeveralDoorsTests {
     report.timeline.filter { $0.is(Recorded.Lock.boltMoved) && $0[.to] == "unlocked" }.map(\.machine)
   }
 
+  @Test("L8: a search that goes on when the radio is back lets go of nothing that ended with the radio")
+  func searchAfterRadioOff() async throws {
+    let report = try await tell(
+      """
+      name: search after the radio was off
+      machines:
+        front: {position: [0, 0], apps: [lock]}
+        garden: {position: [3000, 0], apps: [lock]}
+        alice: {position: [1, 0], apps: [agent]}
+      steps:
+        - open app: {machine: alice, app: agent}
+        - wait for: {event: status.answered, machine: alice, fields: {door: front}, within: 2min}
+        - adapter power: {machine: alice, to: off}
+        - pass: 10s
+        - adapter power: {machine: alice, to: on}
+        - wait for: {event: status.answered, machine: alice, fields: {door: front}, within: 2min}
+      promises: [no-errors-logged, told-nothing-twice]
+      """)
+    #expect(report.kept)
+  }
+
   @Test("L8 L2: a phone locks both doors of its home and its office behind it, and opens those to which it comes")
   func homeAndOffice() async throws {
     let report = try await tell(
