@@ -35,4 +35,21 @@ import Testing
     #expect(use.first?.advertisingSeconds == 3600)
     #expect(EnergyUse.of([]).isEmpty)
   }
+
+  @Test("L2: the time before a machine's first link counts, from its app's request and services on")
+  func beforeTheFirstLink() {
+    let ends: [JournalField: String] = [.central: "phone", .peripheral: "door", .link: "1"]
+    let use = EnergyUse.of([
+      entry(0, Recorded.daemon, Recorded.Daemon.managerCreated.rawValue, [.role: "central"], machine: "phone"),
+      entry(100, Recorded.daemon, Recorded.Daemon.managerCreated.rawValue, [.role: "peripheral"], machine: "door"),
+      entry(100, Recorded.daemon, Recorded.Daemon.managerCreated.rawValue, [.role: "peripheral"], machine: "other"),
+      entry(400, Recorded.daemon, Recorded.Daemon.requestHeld.rawValue, machine: "phone"),
+      entry(1000, Recorded.simulator, Recorded.Radio.linkUp.rawValue, ends),
+      entry(1100, Recorded.simulator, Recorded.Radio.linkDown.rawValue, ends),
+    ])
+    #expect(use.map(\.machine) == ["door", "phone"], "no link shows that the other advertised")
+    #expect(use.map(\.advertisingSeconds) == [1000, 0])
+    #expect(use.map(\.scanSeconds) == [0, 600])
+    #expect(use.map(\.linkSeconds) == [100, 100])
+  }
 }

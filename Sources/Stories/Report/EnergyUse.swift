@@ -55,40 +55,68 @@ package struct EnergyUse: Sendable, Codable, Equatable {
     var isPeripheral = false
     var links = 0
     var since: Int64
+    /// Whether it waits for its first link, as far as its apps' requests and services tell. That it did so is known once it has one.
+    var mayScan = false
+    var mayAdvertise = false
+    private var unprovenScanSeconds = 0.0
+    private var unprovenAdvertisingSeconds = 0.0
+
+    init(name: String, since: Int64) {
+      use = EnergyUse(machine: name, seconds: 0)
+      self.since = since
+    }
+
+    mutating func connects() {
+      if !isCentral { use.scanSeconds += unprovenScanSeconds }
+      isCentral = true
+      links += 1
+    }
+
+    mutating func isConnected() {
+      if !isPeripheral { use.advertisingSeconds += unprovenAdvertisingSeconds }
+      isPeripheral = true
+      links += 1
+    }
 
     mutating func pass(until t: Int64) {
       let seconds = Double(max(t - since, 0)) / 1e9
       since = max(t, since)
       guard isOn else { return }
-      if links > 0 { use.linkSeconds += seconds } else if isCentral { use.scanSeconds += seconds }
-      if isPeripheral { use.advertisingSeconds += seconds }
+      if links > 0 {
+        use.linkSeconds += seconds
+      } else if isCentral {
+        use.scanSeconds += seconds
+      } else if mayScan {
+        unprovenScanSeconds += seconds
+      }
+      if isPeripheral {
+        use.advertisingSeconds += seconds
+      } else if mayAdvertise {
+        unprovenAdvertisingSeconds += seconds
+      }
     }
   }
 
   private static func take(_ entry: JournalEntry, _ machines: inout [String: Machine], _ first: Int64) {
     func change(_ name: String?, _ body: (inout Machine) -> Void) {
       guard let name, !name.isEmpty else { return }
-      var machine = machines[name] ?? Machine(use: EnergyUse(machine: name, seconds: 0), since: first)
+      var machine = machines[name] ?? Machine(name: name, since: first)
       machine.pass(until: entry.t)
       body(&machine)
       machines[name] = machine
     }
     switch entry.event(as: Recorded.Radio.self) {
     case .linkUp:
-      change(entry[.central]) {
-        $0.isCentral = true
-        $0.links += 1
-      }
-      change(entry[.peripheral]) {
-        $0.isPeripheral = true
-        $0.links += 1
-      }
+      change(entry[.central]) { $0.connects() }
+      change(entry[.peripheral]) { $0.isConnected() }
     case .linkDown:
       for name in [entry[.central], entry[.peripheral]] { change(name) { $0.links = max($0.links - 1, 0) } }
     case .adapterPowered: change(entry[.machine]) { $0.isOn = entry[.on] == "true" }
     default: break
     }
     switch entry.event(as: Recorded.Daemon.self) {
+    case .requestHeld: change(entry.machine) { $0.mayScan = true }
+    case .managerCreated where entry[.role] == "peripheral": change(entry.machine) { $0.mayAdvertise = true }
     case .appLaunched, .appResumed: change(entry.machine) { $0.use.wakes += 1 }
     case .wakeEnded:
       let milliseconds = entry[.milliseconds].flatMap(Double.init) ?? 0
