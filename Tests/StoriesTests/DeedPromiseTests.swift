@@ -164,6 +164,26 @@ extension PromiseTests {
     #expect(try judge("unlocked-once", evidence(other)).judgement == .broken)
   }
 
+  @Test("L3: what an owner says once the door is open is not the arrival's")
+  func wordsAfterwards() throws {
+    let arrived = Self.dead
+    let opening = try #require(arrived.lastIndex { $0.is(Recorded.Lock.boltMoved) })
+    func then(_ event: Recorded.Agent, because reason: String? = nil) throws -> PromiseResult {
+      var word = try #require(arrived.last { $0.is(Recorded.Agent.unlockWritten) })
+      word.event = event.rawValue
+      word.t = arrived[opening].t + 60_000_000_000
+      word.fields[JournalField.because.rawValue] = reason
+      var movement = arrived[opening]
+      movement.t = word.t + 1
+      movement.fields[JournalField.to.rawValue] = "locked"
+      let moves = event == .lockWritten ? [movement] : []
+      return try judge("unlocked-once", evidence(arrived + [word] + moves))
+    }
+    #expect(try then(.unlockWritten, because: "word").kept)
+    #expect(try then(.lockWritten).kept)
+    #expect(try then(.unlockWritten, because: "approach").judgement == .broken)
+  }
+
   @Test("A12: an arrival is one movement of the bolt, by as many operations as it takes")
   func operations() throws {
     // The power failed during the turn: the lock says that the first command failed, and the policy writes another.

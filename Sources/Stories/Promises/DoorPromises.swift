@@ -9,7 +9,8 @@ enum DoorPromises {
       name: "unlocked-once", rows: ["L2", "L3"],
       meaning:
         "The arrival unlocks the door exactly once: one unlock written, one accepted command, one movement of the "
-        + "bolt. What got lost, as the lock says when it is asked, is written again under its name and counts once."
+        + "bolt. What got lost, as the lock says when it is asked, is written again under its name and counts once. "
+        + "What its owner says once it is open does not count."
     ) { evidence in
       evidence.eachArrival { absence, home in
         .all(evidence.doors.map { unlockedOnce(evidence, absence, home, door: $0) }, of: "lock")
@@ -135,7 +136,7 @@ enum DoorPromises {
     if let finding = openAlready(evidence, home, door: door) { return finding }
     // An owner who leaves afterwards rightly makes the bolt move again.
     let left = evidence.first(in: home) { $0.isMark(.ownerLeft) && evidence.phones.contains($0.machine) }
-    let home = home.lowerBound..<(left ?? home.upperBound)
+    let home = untilNextWord(evidence, home.lowerBound..<(left ?? home.upperBound), door: door)
     let written = evidence.all(in: home) { $0.isAgent(.unlockWritten) }
     let own = written.filter { $0.machine == absence.phone }
     // A phone also announces its presence with a status command, which moves nothing.
@@ -165,6 +166,19 @@ enum DoorPromises {
     let took = elapsed(from: evidence.entries[home.lowerBound], to: open)
     let writes = repeats.isEmpty ? "one write" : "one unlock, written \(count(own.count, "time"))"
     return .kept("\(writes), one movement, \(took) after the return", own + accepted + [open])
+  }
+
+  /// Up to what a person asks of a door that is open: what follows from that is none of the arrival's.
+  private static func untilNextWord(_ evidence: Evidence, _ home: Range<Int>, door: String) -> Range<Int> {
+    let opened = evidence.first(in: home) { $0.isLock(.boltMoved) && $0.machine == door && $0.isOpening }
+    guard let opened else { return home }
+    let openedAt = evidence.entries[opened].t
+    let asked = evidence.first(in: home) {
+      $0.t > openedAt
+        && ($0.isAgent(.lockWritten)
+          || ($0.isAgent(.unlockWritten) && $0[.because] == OpeningReason.word.rawValue))
+    }
+    return home.lowerBound..<(asked ?? home.upperBound)
   }
 
   /// `nil` if the phone opened by itself. On its owner's word it opens wherever that owner came from.
