@@ -255,43 +255,38 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   }
 
   package func linkDidReceive(_ event: Event) {
-    let manager: CBManager? = locked {
+    locked {
       if let lastEvent, event.sequence <= lastEvent {
         logger.notice("event \(event.sequence.rawValue) came again and is dropped")
-        return nil
+        return
       }
       lastEvent = event.sequence
       outstanding += 1
       if case .actionRequested(let identifier, let name) = event.body {
         perform(identifier, name, nil)
-        finishOne()
-        return nil
+        return finishOne()
       }
       if case .questionAsked(let identifier, let name, let argument) = event.body {
         perform(identifier, name, argument)
-        finishOne()
-        return nil
+        return finishOne()
       }
-      guard let manager = event.manager.flatMap({ managers[$0]?.manager }) else {
-        finishOne()
-        return nil
-      }
+      guard let manager = event.manager.flatMap({ managers[$0]?.manager }) else { return finishOne() }
       if case .restoredPeripherals = event.body {
         manager.hasPartsToRestore = true
       } else {
         manager.hasHeard = true
       }
-      return manager
-    }
-    if case .operationCompleted(_, let operation, _) = event.body {
-      (manager as? CBCentralManager)?.answered(operation)
-    }
-    // An event does not keep its manager alive: an app that has released it may make another with the same restore identifier.
-    manager?.enqueue { [weak manager] in
-      manager?.apply(event.body)
-    } after: { [self] in
-      if let keep, locked({ outstanding == 1 }) { keep() }
-      finishOne()
+      if case .operationCompleted(_, let operation, _) = event.body {
+        (manager as? CBCentralManager)?.answered(operation)
+      }
+      // An event does not keep its manager alive: an app that has released it may make another with the same restore identifier.
+      // So this thread lets go of it under the lock, too, without which nobody looks whether it is there.
+      manager.enqueue { [weak manager] in
+        manager?.apply(event.body)
+      } after: { [self] in
+        if let keep, locked({ outstanding == 1 }) { keep() }
+        finishOne()
+      }
     }
   }
 

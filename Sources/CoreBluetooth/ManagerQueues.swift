@@ -4,7 +4,8 @@ import Dispatch
 extension AppSession {
   /// Each of them once.
   package var managerQueues: [DispatchQueue] {
-    livingManagers.map(\.queue).reduce(into: []) { queues, queue in
+    // Managers are held under the lock only, as in `linkDidReceive`.
+    locked { livingManagers.map(\.queue) }.reduce(into: []) { queues, queue in
       if !queues.contains(where: { $0 === queue }) { queues.append(queue) }
     }
   }
