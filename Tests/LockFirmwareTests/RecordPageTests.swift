@@ -134,6 +134,24 @@ import Testing
     }
   }
 
+  @Test("L5: a log that is closed is free at once, also if a child that is being started has its files")
+  func closed() throws {
+    try inFolder {
+      var log: RecordLog? = try open()
+      // A child has the same open files until it runs its program.
+      let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }
+      let shared = descriptors.filter {
+        let name = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+        return name?.hasPrefix(folder) == true
+      }.map { dup($0) }
+      defer { for descriptor in shared { close(descriptor) } }
+      #expect(!shared.isEmpty)
+      #expect(log?.recordCount == 0)
+      log = nil
+      #expect(try open().recordCount == 0)
+    }
+  }
+
   @Test("L5: a damaged file of beginnings is reported, and the log is read all the same") func damaged() throws {
     try inFolder {
       var log: RecordLog? = try open(limit: 200)

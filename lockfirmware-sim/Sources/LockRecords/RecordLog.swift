@@ -93,10 +93,7 @@ package final class RecordLog {
     reserve.take()
   }
 
-  /// Unlocks explicitly: a child that is just being started also has the descriptor until it runs its program, and
-  /// would keep the lock.
   deinit {
-    flock(descriptor, LOCK_UN)
     close(descriptor)
   }
 
@@ -321,5 +318,10 @@ private final class LogLock {
     descriptor = opened
   }
 
-  deinit { close(descriptor) }
+  /// Unlocks explicitly: a child that is just being started also has the descriptor until it runs its program, and
+  /// would keep the lock.
+  deinit {
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
 }
