@@ -78,7 +78,9 @@ struct Discovery: Sendable {
   /// - Parameter wanted: the filter to discover with, or `nil` if no discovery is wanted.
   mutating func steps(wanted: DiscoveryFilter?, at now: Instant) -> [Step] {
     guard !isStopping else { return [] }
-    let beginsAnew = isOutdated
+    // Where each peripheral is to be reported once, those that were heard before count as reported, with their signals.
+    let hearsLess = filter?.duplicateData == true && wanted?.duplicateData == false
+    let beginsAnew = isOutdated || hearsLess
     isOutdated = false
     guard let wanted, !beginsAnew || !isRunning else {
       guard isRunning else { return [] }
@@ -87,11 +89,6 @@ struct Discovery: Sendable {
     }
     guard registration.mayAsk(at: now) else { return [] }
     if isRunning, filter == wanted || isFilterAsked { return [] }
-    if isRunning, let filter, filter.duplicateData == true, wanted.duplicateData == false {
-      // What was heard before counts as seen, with its signal. In a new discovery all are.
-      isStopping = true
-      return [.stop]
-    }
     filter = wanted
     isFilterAsked = true
     guard !isRunning else { return [.setFilter(wanted)] }

@@ -57,8 +57,7 @@ extension BluetoothSystem {
     let wanted =
       isWanted
       ? DiscoveryFilter(
-        for: scans, search: needed ? search : nil,
-        findsOverflow: configuration.overflowCompany != nil) : nil
+        for: scans, search: needed ? search : nil, findsOverflow: configuration.overflowCompany != nil) : nil
     for step in discovery.steps(wanted: wanted, at: now) {
       switch step {
       case .setFilter(let filter): call(adapter, .setDiscoveryFilter(filter), for: .setFilter)
