@@ -111,10 +111,12 @@ package struct DoorAnswer: Codable, Equatable, Sendable {
   package var troubleTimes: [Double]?
   /// The lock's operating mode: `normal`, `privacy`, `passage` or `noRemoteLockUnlock`. Missing if the lock does not tell it.
   package var mode: String?
+  /// What the lock raises the alarm about, as in its log's records. Missing if the lock does not tell it.
+  package var alarms: [String]?
 
   package init(
     door: String, bolt: String, position: String, battery: Int?, lastMovement: RecordAnswer?, records: UInt64,
-    troubles: [String], troubleTimes: [Double]? = nil, mode: String? = nil
+    troubles: [String], troubleTimes: [Double]? = nil, mode: String? = nil, alarms: [String]? = nil
   ) {
     self.door = door
     self.bolt = bolt
@@ -125,6 +127,7 @@ package struct DoorAnswer: Codable, Equatable, Sendable {
     self.troubles = troubles
     self.troubleTimes = troubleTimes
     self.mode = mode
+    self.alarms = alarms
   }
 }
 

@@ -86,6 +86,7 @@ struct DoorCommand: ParsableCommand {
     case "noRemoteLockUnlock": lines.append("mode: no phone locks or unlocks it")
     case let other?: lines.append("mode: \(other)")
     }
+    lines += (answer.alarms ?? []).map { "alarm: \(RecordText.alarm($0))" }
     lines += TroubleLines(answer.troubles, answer.troubleTimes).lines().map { "trouble: \($0)" }
     try options.show(answer, lines)
   }

@@ -116,7 +116,8 @@ enum RecordText {
     }
   }
 
-  private static func alarm(_ name: String) -> String {
+  /// What a lock raises the alarm about, in a person's words.
+  static func alarm(_ name: String) -> String {
     switch name {
     case "lockJammed": "the bolt is jammed"
     case "lockFactoryReset": "the lock was reset, and has forgotten its phones"

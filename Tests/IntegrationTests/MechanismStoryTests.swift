@@ -127,6 +127,7 @@ struct MechanismStoryTests {
 
           """ + Self.alarm("doorForcedOpen") + """
             - look at door: {machine: phone, saying: ": locked, open"}
+            - look at door: {machine: phone, saying: "alarm: the door was forced open"}
             - door: {machine: door, to: shut}
 
           """ + Self.alarm("doorForcedOpen", "alarm.cleared") + """

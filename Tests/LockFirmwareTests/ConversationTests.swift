@@ -19,6 +19,26 @@ import Testing
     #expect(last.target == .unlocked && last.cause == .phone && last.phone == bench.log[1].phone && last.operation == 7)
   }
 
+  @Test("L6: whoever has a session is told what the lock raises the alarm about now") func alarms() throws {
+    var bench = try Bench()
+    try bench.comeHome(7)
+    bench.happens(.offerRead(Bench.alice))
+    var conversation = try bench.conversation()
+    func raised() throws -> [LockAlarm?] {
+      let reply = try #require(try bench.ask(LockRequest.alarms.encoded, in: &conversation))
+      #expect(reply.kind == .alarms && reply.status == .done)
+      return reply.body.map(LockAlarm.init(rawValue:))
+    }
+    #expect(try raised().isEmpty)
+    bench.move(door: .open)
+    bench.pass(301)
+    #expect(try raised() == [.doorAjar])
+    bench.happens(.tamperChanged(isOpen: true))
+    #expect(try raised() == [.doorAjar, .frontEscutcheonRemoved])
+    bench.move(door: .closed)
+    #expect(try raised() == [.frontEscutcheonRemoved])
+  }
+
   @Test("L5: the log is read in pages whose chain leads to the end that the lock states") func pages() throws {
     var bench = try Bench()
     bench.finishesTurns = true

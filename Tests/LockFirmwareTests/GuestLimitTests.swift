@@ -158,7 +158,7 @@ import Testing
     ] {
       #expect(try party.bench.ask(request.encoded, in: &conversation, over: party.guest)?.status == .notEntitled)
     }
-    for request in [LockRequest.state, .mode] {
+    for request in [LockRequest.state, .mode, .alarms] {
       #expect(try party.bench.ask(request.encoded, in: &conversation, over: party.guest)?.status == .done)
     }
     // Revoked, it is over, although the owner is still behind that link.

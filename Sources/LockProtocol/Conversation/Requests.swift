@@ -21,6 +21,8 @@ package enum LockRequest: Equatable, Sendable {
   case room
   /// The lock's operating mode.
   case mode
+  /// What the lock raises the alarm about.
+  case alarms
 
   /// The encoding's version. A lock answers a version that it does not know with `.malformed`.
   package static let version: UInt8 = 1
@@ -36,6 +38,7 @@ package enum LockRequest: Equatable, Sendable {
     case bringIntroduction = 8
     case room = 9
     case mode = 10
+    case alarms = 11
   }
 
   package var kind: Kind {
@@ -50,6 +53,7 @@ package enum LockRequest: Equatable, Sendable {
     case .bringIntroduction: .bringIntroduction
     case .room: .room
     case .mode: .mode
+    case .alarms: .alarms
     }
   }
 
@@ -57,7 +61,7 @@ package enum LockRequest: Equatable, Sendable {
   package var isChange: Bool {
     switch self {
     case .setClock, .introduce, .deliver, .bringIntroduction: true
-    case .state, .log, .names, .owners, .room, .mode: false
+    case .state, .log, .names, .owners, .room, .mode, .alarms: false
     }
   }
 
@@ -66,7 +70,7 @@ package enum LockRequest: Equatable, Sendable {
     writer.write(Self.version)
     writer.write(kind.rawValue)
     switch self {
-    case .state, .room, .mode: break
+    case .state, .room, .mode, .alarms: break
     case .log(let from, let count):
       writer.write(from)
       writer.write(count)
@@ -97,6 +101,9 @@ package enum LockRequest: Equatable, Sendable {
     case .mode:
       _ = try ByteReader(body, count: 0)
       self = .mode
+    case .alarms:
+      _ = try ByteReader(body, count: 0)
+      self = .alarms
     case .log:
       var reader = try ByteReader(body, count: 9)
       self = .log(from: reader.readUInt64(), count: reader.readByte())

@@ -29,11 +29,12 @@ extension QuestionDesk {
     app.log.compare(report.head)
     if report.lastMovement != nil { try await learnNames() }
     let mode = try await mode()
+    let alarms = try await alarms()
     let last = report.lastMovement.flatMap { try? LockRecord(decoding: $0) }
     return DoorAnswer(
       door: door, bolt: report.lockState.word, position: report.doorState.word, battery: report.battery.map(Int.init),
       lastMovement: last.map { RecordAnswer($0, own: app.publicKey, names) }, records: report.head.index,
-      troubles: app.log.troubles, troubleTimes: app.log.troubleTimes, mode: mode)
+      troubles: app.log.troubles, troubleTimes: app.log.troubleTimes, mode: mode, alarms: alarms)
   }
 
   /// The lock's operating mode, in the present conversation; `nil` if the lock, of an earlier version, does not tell it.
@@ -41,6 +42,15 @@ extension QuestionDesk {
     let reply = try await exchange(.mode)
     guard reply.status == .done, reply.body.count == 1 else { return nil }
     return OperatingMode(rawValue: reply.body[0]).map { "\($0)" } ?? "unknown"
+  }
+
+  /// What the lock raises the alarm about, in the present conversation; `nil` if the lock, of an earlier version, does not
+  /// tell it.
+  private func alarms() async throws -> [String]? {
+    let reply = try await exchange(.alarms)
+    guard reply.status == .done else { return nil }
+    // An alarm of a later version is told as such: nobody is told that all is well.
+    return reply.body.map { number in LockAlarm(rawValue: number).map { "\($0)" } ?? "unknown" }
   }
 }
 

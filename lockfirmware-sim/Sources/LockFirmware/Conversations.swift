@@ -68,6 +68,7 @@ extension LockFirmware {
     case .owners(let from): replyOwners(from: from, asked)
     case .room: replyRoom(asked)
     case .mode: reply(asked, .done, [mode.rawValue])
+    case .alarms: reply(asked, .done, alarms.map(\.rawValue))
     case .setClock(let unixSeconds): setClock(unixSeconds, asked)
     case .introduce(let signingKey, let name): introduce(signingKey, name, asked)
     case .deliver(let list): deliver(list, asked)
@@ -107,7 +108,7 @@ extension LockFirmware {
           lastMovement: latestMovement?.encoded
         ).encoded
     case .log: body = page.encoded
-    case .names, .setClock, .introduce, .deliver, .owners, .bringIntroduction, .room, .mode: return
+    case .names, .setClock, .introduce, .deliver, .owners, .bringIntroduction, .room, .mode, .alarms: return
     }
     reply(LockReply(kind, .done, body), to: question.central, question.tag)
   }
