@@ -128,6 +128,10 @@ struct MechanismStoryTests {
           """ + Self.alarm("doorForcedOpen") + """
             - look at door: {machine: phone, saying: ": locked, open"}
             - look at door: {machine: phone, saying: "alarm: the door was forced open"}
+            - kill app: {machine: door, app: lock}
+            - wait for: {event: lock.started, machine: door, within: 1min}
+            - wait for: {event: status.answered, machine: phone, within: 1min}
+            - look at door: {machine: phone, saying: "alarm: the door was forced open"}
             - door: {machine: door, to: shut}
 
           """ + Self.alarm("doorForcedOpen", "alarm.cleared") + """

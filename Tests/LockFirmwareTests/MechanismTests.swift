@@ -183,6 +183,24 @@ import Testing
     #expect(try bench.answer(session).doorState == .open)
   }
 
+  @Test("attack 43: a power cut ends no alarm about a door that is still open") func forcedAndCutOff() throws {
+    var bench = try Bench()
+    bench.move(door: .open)
+    bench.pass(301)
+    #expect(bench.alarms == [.doorForcedOpen, .doorAjar])
+    bench.restart()
+    bench.pass(600)
+    #expect(bench.firmware.doorState == .forcedOpen && bench.firmware.alarms == [.doorForcedOpen, .doorAjar])
+    #expect(bench.log.map(\.kind) == [.alarm, .alarm])
+    // It is shut while the lock has no power.
+    bench.door = .closed
+    bench.restart()
+    #expect(bench.firmware.alarms.isEmpty)
+    #expect(bench.log.map(\.kind) == [.alarm, .alarm, .alarmCleared, .alarmCleared])
+    bench.restart()
+    #expect(bench.log.count == 4)
+  }
+
   @Test("attack 43: a cover that is taken off is an alarm until it is back") func tamper() throws {
     var bench = try Bench()
     bench.happens(.tamperChanged(isOpen: true))

@@ -108,7 +108,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     _ = failures.limitGuests(to: configuration.capacity.guestsCentrals, besides: ownersPhones)
     recover(records, awaited)
     recordMissingChange(records)
-    doorRests()
+    doorRests(after: records)
   }
 
   /// The bolt's position, for anyone who asks.

@@ -28,9 +28,21 @@ extension LockFirmware {
     if position == .locked, movement == nil, !isMechanismFailed { raiseAlarm(.doorForcedOpen) }
   }
 
-  /// The lock has just started. A door that is open may have been so for long.
-  mutating func doorRests() {
-    if door == .open { ajarDue = configuration.ajarDelayMilliseconds.map { now + $0 } }
+  /// The lock has just started. An alarm about the door that the log does not end still counts if the door is open:
+  /// whoever forces a door must not get rid of the alarm by cutting the lock's power.
+  mutating func doorRests(after records: [LockRecord]) {
+    for alarm in [LockAlarm.doorForcedOpen, .doorAjar] {
+      let latest = records.last {
+        ($0.kind == .alarm || $0.kind == .alarmCleared) && $0.detail == alarm.rawValue
+      }
+      guard latest?.kind == .alarm else { continue }
+      alarms.append(alarm)
+      // Somebody shut the door while the lock had no power.
+      if door != .open { clearAlarm(alarm) }
+    }
+    guard door == .open, !alarms.contains(.doorAjar) else { return }
+    // The door may have been open for long. Nothing shows since when.
+    ajarDue = configuration.ajarDelayMilliseconds.map { now + $0 }
   }
 
   mutating func watchDoor() {
