@@ -21,13 +21,17 @@ final class AgentApp: @unchecked Sendable {
   private(set) var grant: Grant?
   private let store: AgentStore
   private let boot: String
-  private let time: any TimeSource
-  private let logger: Logger
+  let time: any TimeSource
+  let logger: Logger
   private var random = SystemRandomNumberGenerator()
   private var cryptography = SwiftCryptography()
   private var radio: AgentCentral?
   private var alarm: (any Alarm)?
   private(set) var hasStarted = false
+  /// The radio is of no use, as this process was told: nothing can be asked of the lock.
+  private(set) var isRadioOff = false
+  /// Whether something can be asked of the lock, or can't: this process knows its radio.
+  var knowsRadio: Bool { hasStarted || isRadioOff }
   private var reports: DoorReports
   private var offer: [UInt8]?
   /// The offer that the latest command used. It must not be used again.
@@ -42,8 +46,7 @@ final class AgentApp: @unchecked Sendable {
   private var message: [UInt8] = []
   private var command: (kind: HomeCommand, operation: UInt64)?
   /// Callers that wait for the outcome of the owner's command.
-  private var words: [UserAction] = []
-  private static let maximumWordCount = 4
+  var words: [WaitingAction] = []
   /// The lock's latest answer on this link, and what can be asked after it.
   private(set) var latestAnswer: LockAnswer?
   /// The lock has refused this phone's last command on this link, and answered none since.
@@ -77,41 +80,6 @@ final class AgentApp: @unchecked Sendable {
     linkEnd = time.makeAlarm { [weak self] in DispatchQueue.main.async { self?.endOverLink() } }
     alarm = time.makeAlarm { [weak self] in DispatchQueue.main.async { self?.happens(.timePassed) } }
     radio = AgentCentral(self, beside: searches, restoreIdentifier: restoreIdentifier, time: time, logger: logger)
-  }
-
-  // MARK: Owner
-
-  func userAsks(_ action: UserAction) {
-    guard action.name == AgentQuestion.unlock.rawValue else {
-      guard action.argument != nil else {
-        return action.complete(failure: "The agent knows no \"\(action.name)\" without an argument.")
-      }
-      return MainActor.assumeIsolated { desk.ask(action) }
-    }
-    guard words.count < Self.maximumWordCount else {
-      return action.complete(failure: "An unlock is under way already.")
-    }
-    logger.record(Recorded.Agent.wordGiven, [:])
-    words.append(action)
-    // A process that was started for this first waits for its radio.
-    if hasStarted, words.count == 1 { happens(.unlockAsked) }
-  }
-
-  private func answerWord(_ outcome: WordOutcome) {
-    logger.record(Recorded.Agent.wordAnswered, [.outcome: outcome.rawValue])
-    let failure = failure(outcome)
-    let waiting = words
-    words = []
-    for action in waiting {
-      guard failure == nil, action.argument != nil, let latestAnswer,
-        let text = try? JSONEncoder().encode(BoltAnswer(door: name, latestAnswer))
-      else {
-        action.complete(failure: failure)
-        continue
-      }
-      action.complete(answer: String(decoding: text, as: UTF8.self))
-    }
-    endLinkIfOver()
   }
 
   /// The door whose keys came from the setup.
@@ -176,6 +144,7 @@ final class AgentApp: @unchecked Sendable {
 
   /// The radio works, for the first time or again.
   func radioIsReady(isLinked: Bool) {
+    isRadioOff = false
     if isLinked { reports.linkUp() }
     if hasStarted {
       if isLinked { happens(.linkUp) }
@@ -184,9 +153,16 @@ final class AgentApp: @unchecked Sendable {
       // A link that the process before had was a test.
       if knownLock == nil { happens(.linkToUnknown) }
       happens(.started(isLinked: isLinked))
-      if !words.isEmpty { happens(.unlockAsked) }
+      tellWords()
       MainActor.assumeIsolated { desk.radioIsReady() }
     }
+  }
+
+  /// The radio is off, missing, or not to be used by this app.
+  func radioIsOff(_ event: HomeEvent) {
+    isRadioOff = true
+    linkDown(event)
+    if !hasStarted { MainActor.assumeIsolated { desk.radioIsReady() } }
   }
 
   func linkUp() {

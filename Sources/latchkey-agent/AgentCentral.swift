@@ -116,7 +116,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     logger.record(Recorded.Agent.stateUpdated, [.state: "\(central.state)"])
     guard central.state == .poweredOn else {
       // There are no events for links that end with the radio, and some of these states invalidate the peripheral.
-      app.linkDown(search.isSearching ? .linkToUnknown : .linkDown)
+      app.radioIsOff(search.isSearching ? .linkToUnknown : .linkDown)
       isStale = true
       (isAskingAnew, hasEndedLink) = (false, false)
       return

@@ -1,9 +1,71 @@
+import AgentQuestions
 import CoreBluetooth
+import Foundation
 import HomePolicy
+import JournalEvents
 import LockProtocol
 
-/// What the agent says to the person whose phone this is.
+/// What the person whose phone this is says to the agent, and what the agent says to them.
 extension AgentApp {
+  /// The most words that wait for one outcome.
+  private static let wordLimit = 4
+
+  func userAsks(_ action: UserAction) {
+    guard action.name == AgentQuestion.unlock.rawValue else {
+      guard action.argument != nil else {
+        return action.complete(failure: "The agent knows no \"\(action.name)\" without an argument.")
+      }
+      return MainActor.assumeIsolated { desk.ask(action) }
+    }
+    if !hasStarted { endLateWords() }
+    guard words.count < Self.wordLimit else {
+      return action.complete(failure: "An unlock is under way already.")
+    }
+    logger.record(Recorded.Agent.wordGiven, [:])
+    words.append(WaitingAction(action, at: time.now))
+    // A process that was started for this first waits for its radio, or to be told that there is none.
+    if hasStarted {
+      if words.count == 1 { happens(.unlockAsked) }
+    } else if isRadioOff {
+      answerWord(.notLinked)
+    }
+  }
+
+  /// The radio works for the first time.
+  func tellWords() {
+    endLateWords()
+    if !words.isEmpty { happens(.unlockAsked) }
+  }
+
+  /// Who spoke too long ago has been told that nothing came of it, and may be gone.
+  private func endLateWords() {
+    let late = words.filter { $0.isLate(at: time.now) }
+    guard !late.isEmpty else { return }
+    words.removeAll { $0.isLate(at: time.now) }
+    answer(late.map(\.action), .notLinked)
+  }
+
+  func answerWord(_ outcome: WordOutcome) {
+    let waiting = words
+    words = []
+    answer(waiting.map(\.action), outcome)
+    endLinkIfOver()
+  }
+
+  private func answer(_ words: [UserAction], _ outcome: WordOutcome) {
+    logger.record(Recorded.Agent.wordAnswered, [.outcome: outcome.rawValue])
+    let failure = failure(outcome)
+    for action in words {
+      guard failure == nil, action.argument != nil, let latestAnswer,
+        let text = try? JSONEncoder().encode(BoltAnswer(door: name, latestAnswer))
+      else {
+        action.complete(failure: failure)
+        continue
+      }
+      action.complete(answer: String(decoding: text, as: UTF8.self))
+    }
+  }
+
   /// Why there is no link, as far as this phone knows.
   var noLink: NoAnswer { CBCentralManager.authorization == .denied ? .notAllowed : .notLinked }
 

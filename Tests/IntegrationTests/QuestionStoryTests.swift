@@ -86,6 +86,30 @@ struct QuestionStoryTests {
     #expect(status == 0, "\(report.problem ?? "")\n\(report.promises.map(\.reason))")
   }
 
+  @Test("L7 L8: what is asked of an agent whose radio has never been on is refused at once, and is not kept for later")
+  func radioOff() async throws {
+    let (report, status) = try await tell(
+      """
+        - turn bolt: {machine: door, to: unlocked}
+        - kill app: {machine: alice, app: agent}
+        - adapter power: {machine: alice, to: off}
+        - wait for: {event: stateUpdated, machine: alice, fields: {state: poweredOff}, within: 1min}
+        - lock: {machine: alice, expect: refused, saying: There is no link to the lock, within: 5s}
+        - turn bolt: {machine: door, to: locked}
+        - unlock: {machine: alice, expect: refused, saying: There is no link to the lock, within: 5s}
+        - pass: 2h
+        - turn bolt: {machine: door, to: unlocked}
+        - turn bolt: {machine: door, to: locked}
+        - adapter power: {machine: alice, to: on}
+        - wait for: {event: status.answered, machine: alice, within: 2min}
+        - pass: 5min
+        - unlock: {machine: alice, saying: The door is unlocked}
+      """, promises: "opened-only-on-arrival, nothing-crashed")
+    #expect(status == 0, "\(report.problem ?? "")\n\(report.promises.map(\.reason))")
+    let moved = report.timeline.filter { $0.is(Recorded.Lock.boltMoved) }
+    #expect(moved.count { $0.fields["cause"] == "phone" } == 1, "\(moved.map(\.fields))")
+  }
+
   @Test("L5 L7: a lock whose power was cut has no time, so a guest whose invitation ends must wait for an owner")
   func noTime() async throws {
     let (report, status) = try await tell(

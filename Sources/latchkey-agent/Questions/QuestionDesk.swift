@@ -50,7 +50,7 @@ struct NoAnswer: Error, Equatable {
   let time: any TimeSource
   private var alarm: (any Alarm)?
   /// The first is being answered.
-  private var waiting: [UserAction] = []
+  private var waiting: [WaitingAction] = []
   /// The lock's clock was looked at on this link.
   var isClockChecked = false
   /// A person is asked whose clock is right.
@@ -84,7 +84,7 @@ struct NoAnswer: Error, Equatable {
       return action.complete(failure: "\(Self.limit) questions are being answered already; wait for them.")
     }
     logger.record(Recorded.Agent.questionAsked, [.about: action.name])
-    waiting.append(action)
+    waiting.append(WaitingAction(action, at: time.now))
     if waiting.count == 1 { radioIsReady() }
   }
 
@@ -95,9 +95,11 @@ struct NoAnswer: Error, Equatable {
   /// Nobody waits for an answer, and nothing is being delivered.
   var isIdle: Bool { waiting.isEmpty && !isDelivering }
 
-  /// A process that was started for a question first waits for its radio.
+  /// A process that was started for a question first waits for its radio, or to be told that there is none.
   func radioIsReady() {
-    guard app.hasStarted, !isDelivering, let action = waiting.first else { return }
+    guard app.knowsRadio, !isDelivering else { return }
+    refuseLate()
+    guard let action = waiting.first?.action else { return }
     Task { @MainActor in
       let outcome: String
       do {
@@ -114,6 +116,15 @@ struct NoAnswer: Error, Equatable {
       if app.isAdmitted { lockIsHere() }
       radioIsReady()
       app.endLinkIfOver()
+    }
+  }
+
+  /// Who asked too long ago has been told that nothing came of it, or is about to be: what they wanted is not done any more.
+  private func refuseLate() {
+    while let late = waiting.first, late.isLate(at: time.now) {
+      waiting.removeFirst()
+      late.action.complete(failure: "The agent could not do it in time; try again.")
+      logger.record(Recorded.Agent.questionAnswered, [.about: late.action.name, .outcome: "failed"])
     }
   }
 
@@ -197,6 +208,7 @@ struct NoAnswer: Error, Equatable {
 
   /// Has the lock carry out an errand, and returns its answer.
   func errand(_ kind: HomeErrand) async throws -> LockAnswer {
+    guard app.hasStarted else { throw app.noLink }
     let outcome = await withCheckedContinuation { continuation in
       errandEnd = continuation
       // Not before the continuation is known.
@@ -215,7 +227,8 @@ struct NoAnswer: Error, Equatable {
 
   /// Measures this room, or forgets all of them.
   func roomOutcome(_ wish: RoomWish) async -> RoomOutcome {
-    await withCheckedContinuation { continuation in
+    guard app.hasStarted else { return .notLinked }
+    return await withCheckedContinuation { continuation in
       roomEnd = continuation
       // Not before the continuation is known.
       DispatchQueue.main.async { self.app.happens(.roomAsked(wish)) }
