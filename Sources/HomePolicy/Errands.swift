@@ -31,7 +31,11 @@ extension HomePolicy {
     guard kind == .lock else { return }
     // Who locks a door does not want it opened by the approach that brought them there.
     state.approach = nil
-    if state.opening?.isWritten == false { state.opening = nil }
+    if state.opening?.isWritten == false {
+      state.opening = nil
+      // The later one of two commands counts.
+      concludeWord(.overtaken)
+    }
     store()
   }
 

@@ -73,6 +73,8 @@ package struct HomePolicy: Sendable {
   /// The owner is asked about this as soon as the lock has confirmed that it is locked.
   var doubt: Doubt?
   var isWordAwaited = false
+  /// An unlock that may have been written before the owner's word, which has taken its place.
+  var takenOver: UInt64?
   var readingsLeft = 0
   var isReadingSignal = false
   var signalDue: Instant?
@@ -227,7 +229,6 @@ package struct HomePolicy: Sendable {
       if offeredAt == nil { readOffer(at: time) }
     }
     if let due = wordDue, due <= time.instant { concludeWord(.noAnswer) }
-    if let due = errand?.due, due <= time.instant { concludeErrand(.noAnswer) }
     if let due = survey?.due, due <= time.instant { endSurvey() }
     if let due = linkDue, due <= time.instant { linkIsMissed() }
     if repeatDue != nil, let due = jamLookDue, due <= time.instant { lookBesideJam(at: time) }
@@ -297,6 +298,8 @@ package struct HomePolicy: Sendable {
   /// A phone that has been linked for too long without reaching the door was not on its way there. A person's command
   /// expires as well.
   private mutating func dropStale(at time: HomeTime) {
+    // A process that stood still hears of other things before it hears of the time.
+    if let due = errand?.due, due <= time.instant { concludeErrand(.noAnswer) }
     if let approach = state.approach,
       !isCurrent(approach, at: time) || !(isSeenToCome(approach) || state.hasLeft == true)
     {

@@ -11,14 +11,18 @@ extension HomePolicy {
     if var opening = state.opening {
       // The outcome of the unlock under way is asked for first. If the lock never received it, it now counts as the
       // owner's command.
+      takenOver = opening.isWritten ? opening.operation : nil
       opening.because = .word
       opening.since = time
       opening.attempts = 1
       repeatDue = nil
       state.opening = opening
     } else {
+      takenOver = nil
       state.opening = newOpening(.word, at: time, using: &random)
     }
+    // The later one of two commands counts.
+    if errand?.kind == .lock { concludeErrand(.overtaken) }
     isWordAwaited = true
     wordDue = time.instant + configuration.wordLifetime
     offerReadsLeft = configuration.offerReads
@@ -94,6 +98,11 @@ extension HomePolicy {
     if isErrand { concludeErrand(.answered) }
     defer { if answer == .turnedAway { turnAway(at: time, isAnswered: true) } }
     guard let opening = state.opening, opening.isWritten, opening.operation == awaited.operation else { return }
+    if takesOver(opening, answer, bolt) {
+      // The word has not been tried.
+      retry(opening, as: newOperation(&random), attempts: 1, at: time)
+      return store()
+    }
     switch answer {
     case .done: conclude(opening)
     case .unknownOperation where isOlderLock && state.hasLeft == true:
@@ -115,8 +124,20 @@ extension HomePolicy {
       if opening.because == .approach { tellWhoCame(.refused, bolt, at: time) }
     case .turnedAway: conclude(opening)
     }
-    if state.opening == nil { concludeWord(answer == .done ? .done : .failed) }
+    if state.opening == nil { concludeWord(answer != .done ? .failed : bolt == .unlocked ? .done : .lockedAgain) }
     store()
+  }
+
+  /// Whether the lock has answered an unlock of before the owner's word, which left the door shut: it was refused or failed for
+  /// what was known then, or the bolt was locked since.
+  private mutating func takesOver(_ opening: HomeState.Opening, _ answer: HomeAnswer, _ bolt: HomeBolt) -> Bool {
+    defer { takenOver = nil }
+    guard opening.operation == takenOver, isWordAwaited, opening.because == .word else { return false }
+    switch answer {
+    case .done: return bolt != .unlocked
+    case .failed, .lockedAtHome, .somebodyInside, .refused: return true
+    case .unknownOperation, .turnedAway: return false
+    }
   }
 
   /// The lock has accepted the command, and what it says of it is not known. To ask again would bring the same answer.

@@ -194,6 +194,8 @@ package enum ErrandOutcome: String, Sendable, Hashable {
   case noAnswer
   /// The lock's answer can't be understood.
   case unreadable
+  /// The owner has said since that the door is to open.
+  case overtaken
 }
 
 package enum HomeCommand: Sendable, Hashable {
@@ -239,6 +241,10 @@ package enum WordOutcome: String, Sendable, Hashable, CaseIterable {
   case unreadable
   /// The lock reports that its bolt did not move.
   case failed
+  /// The lock has opened, and its bolt was locked again before the phone learned of it.
+  case lockedAgain
   /// The decision could not be stored, so it was not carried out.
   case notStored
+  /// The owner has said since that the door is to be locked.
+  case overtaken
 }

@@ -81,6 +81,8 @@ extension AgentApp {
     case .failed:
       latestAnswer.map { $0.result.refusal ?? "\($0.failure) Try again, or use the key." }
         ?? "The lock could not turn its bolt; try again, or use the key."
+    case .lockedAgain: "The lock opened the door as you asked, and the door has been locked since."
+    case .overtaken: "The door is not unlocked: it was asked since that it be locked."
     case .notStored: "The agent's state can't be stored, and nothing is unlocked without that; is the disk full?"
     }
   }

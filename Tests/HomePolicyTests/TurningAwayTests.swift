@@ -189,7 +189,7 @@ import TimeTypes
   @Test("L5: out of reach, a person waits for six seconds, and their word opens nothing later") func outOfReach() {
     var phone = turnedAway()
     phone.happens(.unlockAsked)
-    phone.happens(.errandAsked(.lock))
+    phone.happens(.errandAsked(.look))
     phone.pass(6)
     phone.happens(.timePassed)
     #expect(phone.wordOutcomes == [.notLinked] && phone.errandOutcomes == [.notLinked])

@@ -242,6 +242,8 @@ package struct Narrator: Sendable {
     case "noAnswer": "the lock did not answer, or refuses this phone"
     case "unreadable": "the lock's answer can't be understood"
     case "failed": "the lock could not do it"
+    case "lockedAgain": "the door was open, and has been locked since"
+    case "overtaken": "it was asked since that the door be locked"
     case "notStored": "it could not be stored, so it was not carried out"
     case let other?: other
     case nil: "its outcome is unknown"

@@ -222,6 +222,7 @@ struct NoAnswer: Error, Equatable {
     case .linkLost: throw NoAnswer.linkLost
     case .noAnswer: throw app.refusesPhone ? NoAnswer.refusesPhone : NoAnswer.silent
     case .unreadable: throw NoAnswer.unreadableAnswer
+    case .overtaken: throw NoAnswer("The door is not locked: it was asked since that it be unlocked.")
     }
   }
 
