@@ -18,6 +18,9 @@ extension HomePolicy {
   /// Whether the link came up weak. A stronger beginning counts only for a phone that was seen to leave.
   func isSeenToCome(_ approach: HomeState.Approach) -> Bool { approach.signal <= weakSignal }
 
+  /// Whether an approach from the edge of the range is under way, which the loss of a link does not end.
+  var isOnItsWay: Bool { state.approach.map(isSeenToCome) ?? false }
+
   /// Whether the phone is heard so much better than when its link came up that it must have come nearer.
   func hasComeNearer(_ approach: HomeState.Approach) -> Bool {
     isSeenToCome(approach) || watch.level.map { $0 >= approach.signal + configuration.returnRise } ?? false
@@ -31,9 +34,11 @@ extension HomePolicy {
   /// A phone that was seen to leave, and is at the door from the beginning of its link on. It may have been carried there faster than
   /// its link came up, or its radio is relayed.
   mutating func noteSuddenReturn(at time: HomeTime) {
-    guard let approach = state.approach, state.opening == nil, !hasComeNearer(approach),
-      watch.staysNear(at: time.instant)
-    else { return }
+    // What is decided on, and can't be written for that, is over with it.
+    let isDecided = state.opening.map { $0.isWritten || $0.because == .word } ?? false
+    guard let approach = state.approach, !isDecided, !hasComeNearer(approach), watch.staysNear(at: time.instant) else {
+      return
+    }
     giveUp()
     store()
   }

@@ -196,7 +196,7 @@ package struct HomePolicy: Sendable {
       state.approach = HomeState.Approach(since: time, signal: first, firstSince: state.approach?.beginning)
       isDoubtful = false
       endBeginning()
-    case .strong(let first) where state.isBeginning == true && state.hasLeft == true:
+    case .strong(let first) where state.isBeginning == true && state.hasLeft == true && !isOnItsWay:
       // A phone that left and is back comes from elsewhere, however strong its link came up.
       state.approach = HomeState.Approach(since: time, signal: first)
       isDoubtful = false

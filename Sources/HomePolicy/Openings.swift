@@ -104,7 +104,10 @@ extension HomePolicy {
       return store()
     }
     switch answer {
-    case .done: conclude(opening)
+    case .done:
+      conclude(opening)
+      // Whoever came stands at a door that has been locked since, perhaps because their link was lost.
+      if bolt == .locked, state.approach == nil { isDoubtful = true }
     case .unknownOperation where isOlderLock && state.hasLeft == true:
       isNotBelieved(opening, at: time, using: &random)
     case .unknownOperation:

@@ -73,6 +73,39 @@ import TimeTypes
     #expect(phone.unlocks.count == 1)
   }
 
+  @Test("L3: a phone that left, and whose link is lost in the moment of its unlock, opens when it is back")
+  func seenToLeave() {
+    var phone = interrupted(hasLeft: true, for: 20)
+    phone.happens(.answered(.unknownOperation, bolt: .locked))
+    phone.happens(.offerReceived)
+    phone.signal(-58, for: 8)
+    #expect(phone.unlocks.count == 2 && Set(phone.unlocks).count == 1)
+    #expect(phone.questions.isEmpty)
+  }
+
+  @Test("L3, L7: a phone that left, and is suddenly near for the second time, is asked if its unlock did not arrive")
+  func suddenly() {
+    var phone = interrupted(hasLeft: true, beginning: -78, for: 20)
+    phone.lockSays = .locked
+    phone.happens(.answered(.unknownOperation, bolt: .locked))
+    phone.happens(.offerReceived)
+    phone.signal(-58, for: 20)
+    #expect(phone.unlocks.count == 1)
+    #expect(phone.questions == [.noApproach])
+    #expect(phone.disk.opening == nil)
+  }
+
+  @Test("L3, L7: whoever came is asked if the lock has opened, and locked again before it was heard")
+  func cameInVain() {
+    var phone = interrupted(for: 20)
+    phone.lockSays = .locked
+    phone.happens(.answered(.done, bolt: .locked))
+    phone.happens(.offerReceived)
+    phone.signal(-58, for: 10)
+    #expect(phone.questions == [.noApproach])
+    #expect(phone.unlocks.count == 1)
+  }
+
   @Test("L8: a process that stood still does not carry out what it was asked before") func stoodStill() {
     var phone = Phone()
     phone.settle()
