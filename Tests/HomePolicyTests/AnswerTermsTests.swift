@@ -1,3 +1,4 @@
+import AgentQuestions
 import HomePolicy
 import LockProtocol
 import Testing
@@ -31,5 +32,15 @@ import Testing
     phone.happens(.offerReceived)
     #expect(phone.unlocks.count == 1)
     #expect(phone.wordOutcomes == [.failed])
+  }
+
+  @Test("L8: a door that was unlocked again before the lock could answer is not told to be locked")
+  func unlockedSince() {
+    for result in [LockResult.done, .notNeeded] {
+      let answer = LockAnswer(result: result, lockState: .unlocked, doorState: .closed, operation: 7, logIndex: 1)
+      #expect(throws: NoAnswer.self) { try BoltAnswer(door: "home", ofLocking: answer) }
+    }
+    let answer = LockAnswer(result: .done, lockState: .locked, doorState: .closed, operation: 7, logIndex: 1)
+    #expect(throws: Never.self) { try BoltAnswer(door: "home", ofLocking: answer) }
   }
 }

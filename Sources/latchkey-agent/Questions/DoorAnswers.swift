@@ -7,16 +7,7 @@ import LockProtocol
 extension QuestionDesk {
   func lock(_ question: DoorQuestion) async throws -> BoltAnswer {
     let door = app.name
-    let answer = try await errand(.lock)
-    switch answer.result {
-    case .done, .notNeeded: break
-    case let result:
-      throw NoAnswer(result.refusal ?? "\(answer.failure) Look at the door, and try again.")
-    }
-    guard answer.lockState != .notFullyLocked else {
-      throw NoAnswer("The bolt stopped on its way; look at the door, and try again.")
-    }
-    return BoltAnswer(door: door, answer)
+    return try BoltAnswer(door: door, ofLocking: try await errand(.lock))
   }
 
   func door(_ question: DoorQuestion) async throws -> DoorAnswer {
@@ -55,6 +46,22 @@ extension QuestionDesk {
 }
 
 extension BoltAnswer {
+  /// What a person is told who asked for the door to be locked.
+  init(door: String, ofLocking answer: LockAnswer) throws(NoAnswer) {
+    switch answer.result {
+    case .done, .notNeeded: break
+    case let result:
+      throw NoAnswer(result.refusal ?? "\(answer.failure) Look at the door, and try again.")
+    }
+    guard answer.lockState != .notFullyLocked else {
+      throw NoAnswer("The bolt stopped on its way; look at the door, and try again.")
+    }
+    guard answer.lockState == .locked else {
+      throw NoAnswer("The lock locked the door as you asked, and the door has been unlocked since.")
+    }
+    self.init(door: door, answer)
+  }
+
   init(door: String, _ answer: LockAnswer) {
     self.init(
       door: door, bolt: answer.lockState.word, position: answer.doorState.word, result: "\(answer.result)")
