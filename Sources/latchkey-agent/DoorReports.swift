@@ -33,24 +33,35 @@ struct DoorReports {
     UserReport.state(state, of: subject)
     // Without an operation, the agent only said that it is there.
     guard answer.operation != 0 else { return }
-    let isLocking = command == .lock
+    if let text = Self.movement(answer, isLocking: command == .lock, because: reason) {
+      UserReport.movement(text, of: subject)
+    }
+  }
+
+  /// What became of a command, in words; `nil` if there is nothing to tell.
+  static func movement(_ answer: LockAnswer, isLocking: Bool, because reason: OpeningReason?) -> String? {
     let not = isLocking ? "not locked" : "not unlocked"
     switch answer.result {
-    case .done where isLocking: UserReport.movement("locked, as you asked", of: subject)
     case .done:
-      UserReport.movement(reason == .word ? "unlocked, as you asked" : "unlocked, because you came", of: subject)
-    case .notNeeded, .unknownOperation: break
-    case .failed: UserReport.movement("\(not): its bolt did not move", of: subject)
-    case .doorOpen: UserReport.movement("\(not): the door is open", of: subject)
-    case .busy: UserReport.movement("\(not): the lock is busy", of: subject)
-    case .somebodyInside: UserReport.movement("\(not): somebody inside has locked it", of: subject)
-    case .insufficientBattery: UserReport.movement("\(not): its battery is empty", of: subject)
-    case .restricted: UserReport.movement("\(not): its mode does not allow it", of: subject)
+      let isAsked = isLocking || reason == .word
+      let done = "\(isLocking ? "locked" : "unlocked"), \(isAsked ? "as you asked" : "because you came")"
+      // The phone may learn of it hours later.
+      switch answer.lockState {
+      case .locked: return isLocking ? done : done + "; locked since"
+      case .unlocked: return isLocking ? done + "; unlocked since" : done
+      case .notFullyLocked: return done + "; not any more"
+      }
+    case .notNeeded, .unknownOperation: return nil
+    case .failed: return "\(not): its bolt did not move"
+    case .doorOpen: return "\(not): the door is open"
+    case .busy: return "\(not): the lock is busy"
+    case .somebodyInside: return "\(not): somebody inside has locked it"
+    case .insufficientBattery: return "\(not): its battery is empty"
+    case .restricted: return "\(not): its mode does not allow it"
     case .outsideSchedule, .expired, .revoked, .usedUp, .clockUnknown, .notPermitted, .tooManyGrants,
       .tooManyGuests, .unrecognised:
-      UserReport.movement("\(not): \(answer.result.refusal ?? "the lock refuses that")", of: subject)
-    case .lockedAtHome:
-      UserReport.movement("\(not): somebody was at home when it was locked", of: subject)
+      return "\(not): \(answer.result.refusal ?? "the lock refuses that")"
+    case .lockedAtHome: return "\(not): somebody was at home when it was locked"
     }
   }
 

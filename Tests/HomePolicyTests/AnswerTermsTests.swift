@@ -43,4 +43,16 @@ import Testing
     let answer = LockAnswer(result: .done, lockState: .locked, doorState: .closed, operation: 7, logIndex: 1)
     #expect(throws: Never.self) { try BoltAnswer(door: "home", ofLocking: answer) }
   }
+
+  @Test("L8: what the lock has done a while ago is not told as if the door were still like that") func since() {
+    func told(_ state: LockState, isLocking: Bool, _ reason: OpeningReason?) -> String? {
+      let answer = LockAnswer(result: .done, lockState: state, doorState: .closed, operation: 7, logIndex: 1)
+      return DoorReports.movement(answer, isLocking: isLocking, because: reason)
+    }
+    #expect(told(.unlocked, isLocking: false, .approach) == "unlocked, because you came")
+    #expect(told(.locked, isLocking: false, .approach) == "unlocked, because you came; locked since")
+    #expect(told(.notFullyLocked, isLocking: false, .word) == "unlocked, as you asked; not any more")
+    #expect(told(.locked, isLocking: true, nil) == "locked, as you asked")
+    #expect(told(.unlocked, isLocking: true, nil) == "locked, as you asked; unlocked since")
+  }
 }
