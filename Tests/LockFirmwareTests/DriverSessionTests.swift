@@ -57,6 +57,20 @@ import Testing
     #expect(throws: DriverFault.self) { try session.tick() }
   }
 
+  @Test("L6: a turn that begins before the one that was stopped has ended is not taken for a contradiction")
+  func turnAfterStop() throws {
+    var session = try session()
+    _ = session.turn(to: .unlocked)
+    _ = session.stop()
+    #expect(session.turn(to: .locked) == [.send(.extend(2))])
+    _ = try session.hear(#"{"type":"state","locked":false,"unlocked":false,"door":"closed"}"#)
+    #expect(try session.hear(#"{"type":"stopped","id":1,"at":"between"}"#).isEmpty)
+    #expect(session.turning == .locked)
+    _ = try session.hear(#"{"type":"state","locked":true,"unlocked":false,"door":"closed"}"#)
+    #expect(try session.hear(#"{"type":"stopped","id":2,"at":"locked"}"#) == [.report(.boltStopped(.locked))])
+    #expect(throws: DriverFault.self) { try session.hear(#"{"type":"stopped","id":1,"at":"locked"}"#) }
+  }
+
   @Test(
     "L6: what is no report is refused",
     arguments: [

@@ -26,6 +26,8 @@ struct DriverSession {
   private(set) var turning: BoltTarget?
   private var isKnown = false
   private var turn: UInt64 = 0
+  /// Turns whose ends are still to be told, and of no interest any more: another one has begun.
+  private var replacedTurns: Set<UInt64> = []
   private var ping: UInt64 = 0
   private var unanswered = 0
   private var ticksBeforeReady = 0
@@ -60,6 +62,8 @@ struct DriverSession {
   }
 
   mutating func turn(to target: BoltTarget) -> [Action] {
+    // The motor was told to stop, and its driver may say so only now.
+    if turning != nil { replacedTurns.insert(turn) }
     turn += 1
     turning = target
     ticksSinceStop = nil
@@ -125,6 +129,7 @@ struct DriverSession {
   }
 
   private mutating func stopped(_ id: UInt64, _ claimed: BoltPosition) throws(DriverFault) -> [Action] {
+    if replacedTurns.remove(id) != nil { return [] }
     guard turning != nil, id == turn, let sensors else { throw .contradiction("a turn ended that was not under way") }
     guard claimed == sensors.position else {
       throw .contradiction("it says that the bolt is \(claimed), and its switches say \(sensors.position)")
