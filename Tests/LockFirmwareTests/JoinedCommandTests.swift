@@ -58,4 +58,16 @@ import Testing
     #expect(try session.open(try #require(party.bench.answers[carol.low]?.last)).result == .done)
     #expect(party.bench.access.uses == [AccessState.Use(grant: grant.identifier, count: 1)])
   }
+
+  @Test("L6 L7: an owner's unlock that waits with a refused guest's opens nothing if the lock stood still meanwhile")
+  func late() throws {
+    var party = try party()
+    party.bench.happens(.offerRead(Bench.bob))
+    let session = try party.bench.command(.unlock, 700, by: 1)
+    party.bench.milliseconds += 3_600_000
+    party.bench.finishTurn()
+    #expect(party.bench.turning == nil)
+    #expect(try party.bench.answer(session, by: 1).result == .failed)
+    #expect(!party.bench.turns.dropFirst().contains { $0.target == .unlocked })
+  }
 }

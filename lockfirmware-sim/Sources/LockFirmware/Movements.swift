@@ -23,12 +23,6 @@ struct Movement: Sendable {
   var record: UInt64 = 0
 }
 
-/// A command that shares a turn of the bolt with another phone's. It is judged by itself if that one is refused.
-struct JoinedCommand: Sendable {
-  var key: OperationMemory.Key
-  var grant: Grant?
-}
-
 /// A record on its way to the log.
 struct PendingRecord: Sendable {
   /// What to do when it is durable.
@@ -116,9 +110,10 @@ extension LockFirmware {
     return movement.cause != .leaving && isSomebodyHere
   }
 
-  private mutating func move(_ target: BoltTarget, for key: OperationMemory.Key, _ grant: Grant?) {
+  mutating func move(_ target: BoltTarget, for key: OperationMemory.Key, _ grant: Grant?) {
     operations.remember(key, nil)
     if let refusal = refusal(of: target) { return conclude(key, target, refusal) }
+    let joining = JoinedCommand(key: key, grant: grant, commandedAt: now)
     guard let current = movement else {
       if position == target.position { return conclude(key, target, .notNeeded) }
       return start(Movement(target: target, cause: .phone, key: key, grant: grant, commandedAt: now))
@@ -126,13 +121,13 @@ extension LockFirmware {
     if queued == nil, current.target == target {
       guard current.joined.count < LockLimit.joinedCommands else { return conclude(key, target, .busy) }
       recordJoining(key, target)
-      movement?.joined.append(JoinedCommand(key: key, grant: grant))
+      movement?.joined.append(joining)
     } else if let waiting = queued {
       guard waiting.target == target, waiting.joined.count < LockLimit.joinedCommands else {
         return conclude(key, target, .busy)
       }
       recordJoining(key, target)
-      queued?.joined.append(JoinedCommand(key: key, grant: grant))
+      queued?.joined.append(joining)
     } else {
       queued = Movement(target: target, cause: .phone, key: key, grant: grant, commandedAt: now)
     }
@@ -268,10 +263,7 @@ extension LockFirmware {
       return finish(current, .doorOpen)
     }
     // Who asked has given up by now, and may be gone: a record took so long on a disk that fails, or this process stood still.
-    if current.target == .unlocked, let asked = current.commandedAt, now - asked > LockLimit.unlockPatienceMilliseconds
-    {
-      return finish(current, .failed)
-    }
+    if let asked = current.commandedAt, isGivenUp(current.target, since: asked) { return finish(current, .failed) }
     let deadline = now + configuration.turnTimeoutMilliseconds
     movement?.phase = .turning(deadline: deadline)
     effects.append(.turnBolt(current.target))
@@ -365,17 +357,6 @@ extension LockFirmware {
   private mutating func refuse(_ movement: Movement, _ refusal: LockResult) {
     if let key = movement.key { conclude(key, movement.target, refusal) }
     judge(movement.joined, movement.target)
-  }
-
-  /// Commands that had joined another, each by its own right.
-  private mutating func judge(_ joined: [JoinedCommand], _ target: BoltTarget) {
-    for command in joined {
-      if let refusal = refusal(of: Movement(target: target, cause: .phone, key: command.key, grant: command.grant)) {
-        conclude(command.key, target, refusal)
-      } else {
-        move(target, for: command.key, command.grant)
-      }
-    }
   }
 
   /// A turn that takes too long counts as jammed.
