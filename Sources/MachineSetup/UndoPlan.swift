@@ -92,7 +92,7 @@ extension SetupRole {
     let folder = "/var/lib/\(package)"
     let made =
       self == .lock
-      ? ["access.state", "trusted.json"]
+      ? ["access.state", "access.state.made", "trusted.json"]
       : ["agent.json", "agent.json.made", "owner-key.json", "guests.json", "doors", "guest", "enrolment"]
     return files + made.map { "\(folder)/\($0)" }
   }

@@ -189,4 +189,29 @@ import Testing
       #expect(try !access.read().owners.isEmpty)
     }
   }
+
+  @Test("L5: a lock whose owners' words are missing says so, and does not let in again who was revoked")
+  func missingAccess() throws {
+    try inFolder { _, _ in
+      let store = AccessStore(directory: directory)
+      #expect(try store.read() == AccessState(), "nothing was told yet")
+      try store.write(AccessState().encoded)
+      #expect(try store.read() == AccessState())
+      try FileManager.default.removeItem(atPath: store.path)
+      let refusal = #expect(throws: StartError.self) { try store.read() }
+      #expect(refusal?.description.contains("is missing") == true)
+    }
+  }
+
+  @Test("L5: what an earlier release has stored of its owners is missed as well, once a lock has read it")
+  func missingOlderAccess() throws {
+    try inFolder { _, _ in
+      let store = AccessStore(directory: directory)
+      try store.write(AccessState().encoded)
+      try? FileManager.default.removeItem(atPath: store.path + ".made")
+      #expect(try store.read() == AccessState())
+      try FileManager.default.removeItem(atPath: store.path)
+      #expect(throws: StartError.self) { try store.read() }
+    }
+  }
 }

@@ -51,7 +51,8 @@ import Testing
     #expect(
       SetupRole.lock.keyFiles == [
         "/etc/latchkey/lock/lock-keys.json", "/etc/latchkey/lock/lock-keys.json.new",
-        "/var/lib/latchkey-lock/access.state", "/var/lib/latchkey-lock/trusted.json",
+        "/var/lib/latchkey-lock/access.state", "/var/lib/latchkey-lock/access.state.made",
+        "/var/lib/latchkey-lock/trusted.json",
       ])
     for name in ["owner-key.json", "guests.json", "doors", "guest", "enrolment"] {
       #expect(SetupRole.phone.keyFiles.contains("/var/lib/latchkey-agent/" + name))
