@@ -315,7 +315,7 @@ extension BluetoothSystem {
       healthOfNewLink(peer)
       capacityOfNewLink(peer)
       attempts[peer]?.linkCameUp()
-      if let path = bluez.devicePaths[peer] { sessions.forgetFailures(of: peer, at: path) }
+      notificationsOfNewLink(peer)
       visitBegan(peer)
     } else {
       noteEnded(peer)
@@ -323,7 +323,7 @@ extension BluetoothSystem {
       renewals[peer] = nil
       attempts[peer]?.linkWentDown()
       healthOfLostLink(peer, wasResolved: wasResolved, wasEnded: wasEnded)
-      if let path = bluez.devicePaths[peer] { sessions.forgetFailures(of: peer, at: path) }
+      notificationsOfLostLink(peer)
       failRemoteRequests(from: peer)
       visitEnded(peer)
     }

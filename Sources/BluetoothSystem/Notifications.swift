@@ -7,7 +7,13 @@ import HashTreeCollections
 
 /// The system's own StartNotify calls on remote characteristics. Each serves all apps, and outlives them.
 struct NotifySessions: Sendable {
-  enum State: Sendable { case starting, active, stopping, failed }
+  enum State: Sendable {
+    case starting
+    /// It was asked for on a link that was lost before the answer. What waits for a pairing is then never answered: bluetoothd
+    /// drops what it has not sent or sent again (src/shared/att.c, `disc_att_send_op`).
+    case unanswered
+    case active, stopping, failed
+  }
 
   private struct Session {
     var state: State
@@ -41,7 +47,9 @@ struct NotifySessions: Sendable {
 
   subscript(path: ObjectPath) -> State? { sessions[path]?.state }
   /// Sessions that bluetoothd was asked for and has not answered.
-  var starting: [ObjectPath] { sessions.filter { $0.value.state == .starting }.map(\.key) }
+  var starting: [ObjectPath] {
+    sessions.filter { $0.value.state == .starting || $0.value.state == .unanswered }.map(\.key)
+  }
 
   /// Sessions with a peer that bluetoothd has confirmed.
   func active(of peer: PeerIdentifier) -> [ObjectPath] {
@@ -75,7 +83,7 @@ struct NotifySessions: Sendable {
   /// bluetoothd has answered. Returns the peer if the subscription failed: it is asked for again with the next link.
   /// The old link's loss may already have been reported.
   mutating func started(_ path: ObjectPath, _ error: BlueZError?) -> PeerIdentifier? {
-    guard let session = sessions[path], session.state == .starting else { return nil }
+    guard let session = sessions[path], session.state == .starting || session.state == .unanswered else { return nil }
     let isThere = error.map { $0.kind == .inProgress } ?? true
     change(path, to: isThere ? .active : .failed)
     return isThere ? nil : session.peer
@@ -92,10 +100,27 @@ struct NotifySessions: Sendable {
 
   /// Retries on the next link what failed on the old one. It is called at the loss, because bluetoothd keeps the
   /// request for the next link, and when the next link is up, because the failure may be reported after the loss.
-  mutating func forgetFailures(of peer: PeerIdentifier, at device: ObjectPath) {
+  private mutating func forgetFailures(of peer: PeerIdentifier, at device: ObjectPath) {
     for path in byDevice[device] ?? [] where sessions[path]?.peer == peer && sessions[path]?.state == .failed {
       hasEnded(path)
     }
+  }
+
+  mutating func linkIsLost(_ peer: PeerIdentifier, at device: ObjectPath) {
+    forgetFailures(of: peer, at: device)
+    for path in byDevice[device] ?? [] where sessions[path]?.peer == peer && sessions[path]?.state == .starting {
+      change(path, to: .unanswered)
+    }
+  }
+
+  /// Returns the sessions that were asked for on the last link and have had no answer. They are asked for again.
+  mutating func linkIsUp(_ peer: PeerIdentifier, at device: ObjectPath) -> [ObjectPath] {
+    forgetFailures(of: peer, at: device)
+    let unanswered = (byDevice[device] ?? []).filter {
+      sessions[$0]?.peer == peer && sessions[$0]?.state == .unanswered
+    }
+    for path in unanswered { hasEnded(path) }
+    return unanswered.sorted()
   }
 
   /// bluetoothd has stopped the session, or its object was removed.
@@ -139,6 +164,15 @@ extension BluetoothSystem {
       }
     }
     return result
+  }
+
+  mutating func notificationsOfNewLink(_ peer: PeerIdentifier) {
+    guard let device = bluez.devicePaths[peer] else { return }
+    for path in sessions.linkIsUp(peer, at: device) { calls.forget(.startNotify(path)) }
+  }
+
+  mutating func notificationsOfLostLink(_ peer: PeerIdentifier) {
+    if let device = bluez.devicePaths[peer] { sessions.linkIsLost(peer, at: device) }
   }
 
   mutating func notifyStarted(_ path: ObjectPath, _ result: Result<Reply, BlueZError>) {

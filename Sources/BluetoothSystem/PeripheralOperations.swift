@@ -143,7 +143,7 @@ extension BluetoothSystem {
     case .active:
       setNotifying(true, attribute.handle, peer, item.manager)
       return .finished(.notifying(true))
-    case .starting, .stopping: return .wait
+    case .starting, .unanswered, .stopping: return .wait
     case .failed, nil: return .call(attribute.path, .startNotify)
     }
   }

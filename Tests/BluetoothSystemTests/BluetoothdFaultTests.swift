@@ -283,6 +283,31 @@ struct BluetoothdFaultTests {
     #expect(desk.asked { $0 == .startNotify } == 1)
   }
 
+  @Test("C5: a subscription that was never answered, because its link was lost first, is asked for again on the next link")
+  func unansweredWithItsLink() throws {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.linkDown()
+    desk.handle(.daemon(.vanished))
+    desk.answersCalls = false
+    desk.appear()
+    let call = try #require(desk.lastCall(.startNotify))
+    desk.connect()
+    desk.linkUp()
+    desk.linkDown()
+    desk.answersCalls = true
+    desk.forget()
+    desk.connect()
+    desk.linkUp()
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(4), .setNotify(true, characteristic: 0x0b))))
+    #expect(desk.asked { $0 == .startNotify } == 1)
+    #expect(desk.bodies.last == "operationCompleted")
+    // An answer that comes so late is of no interest.
+    desk.handle(.daemon(.reply(call, .failure(.failed("Not connected")))))
+    desk.value([7])
+    #expect(desk.bodies.last == "valueUpdated")
+  }
+
   @Test("BlueZ 15: a subscription is renewed on every link, because bluetoothd may have forgotten it without a word")
   func forgottenSubscription() {
     var desk = Desk()
