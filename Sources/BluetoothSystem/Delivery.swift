@@ -90,6 +90,8 @@ extension BluetoothSystem {
   private mutating func setDelivered(_ state: PeripheralState, _ peer: PeerIdentifier, _ key: ManagerKey) {
     guard held[key, peer] != nil else { return }
     held[key, peer]?.wasDelivered(state)
+    // The app has heard of the end and has not asked anew, so bluetoothd is not to connect the device by itself any more.
+    if held[key, peer]?.isIdle == true, !isWanted(peer) { dropLink(peer) }
     persistPeripheral(key, peer)
   }
 }

@@ -146,6 +146,27 @@ struct CentralTests {
     #expect(desk.asked { $0 == .disconnect } == 1, "once")
   }
 
+  @Test("C3: a device that no app asks for again after its link was lost leaves the accept list", arguments: [true, false])
+  func lostForGood(isHeard: Bool) {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.linkDown()
+    #expect(desk.asked { $0 == .disconnect } == 0)
+    // It has heard of the loss, or the manager that has not heard of it is gone.
+    if isHeard { desk.settle() } else { desk.say(.destroyManager(Desk.central)) }
+    #expect(desk.asked { $0 == .disconnect } == 1)
+    #expect(desk.asked { $0 == .set(\Device1.trusted, to: false) } == 1)
+  }
+
+  @Test("C3: a device that an app asks for again at the loss stays on the accept list")
+  func lostAndAskedAgain() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.loseAndAskAgain()
+    desk.settle()
+    #expect(desk.asked { $0 == .disconnect } == 0)
+  }
+
   @Test("C4, C5: discovery shows what was asked for; reads, writes and values go through")
   func operations() {
     var desk = Desk()

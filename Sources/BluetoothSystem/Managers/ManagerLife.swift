@@ -199,7 +199,9 @@ extension BluetoothSystem {
     guard let manager = managers[key] else { return }
     let peers = held.peers(of: key).sorted()
     for peer in peers {
+      let hasUnheardEnd = held[key, peer].map { !$0.isWanted && !$0.isIdle } ?? false
       releaseConnection(key, peer)
+      if hasUnheardEnd, !isWanted(peer) { dropLink(peer) }
       erase(PeripheralRecord.key(key, peer))
     }
     for service in manager.services.keys.sorted() { removeService(key, service) }
