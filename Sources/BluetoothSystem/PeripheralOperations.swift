@@ -58,6 +58,9 @@ extension BluetoothSystem {
 
   private mutating func answerDiscoveries(_ peer: PeerIdentifier) {
     guard let device = bluez.device(peer), device.isResolved, var queue = operations[peer] else { return }
+    for case .discoverCharacteristics(_, let service) in queue.discoveries.map(\.operation) {
+      doubtEmptyService(service, of: device)
+    }
     // A missing service may still appear. If it does not, the link is ended, and the discovery with it.
     let items = queue.takeDiscoveries { mustWait($0, peer) }
     operations[peer] = queue

@@ -172,6 +172,53 @@ struct DatabaseTests {
     }
   }
 
+  @Test("BlueZ 7: a service of which bluetoothd shows no characteristic ends three links if an app looks for them, and no more")
+  func emptyService() {
+    var desk = firstLink()
+    desk.handle(.daemon(Self.serviceObject))
+    for attempt in 1...5 {
+      discover([Desk.service], &desk)
+      desk.forget()
+      desk.say(
+        .central(
+          Desk.central, .perform(desk.peer, OperationIdentifier(8), .discoverCharacteristics(nil, service: 0x0a))))
+      desk.pass(.seconds(6))
+      #expect(desk.asked { $0 == .disconnect } == (attempt <= 3 ? 1 : 0), "attempt \(attempt)")
+      let found = desk.events.contains { event in
+        if case .operationCompleted(_, _, .characteristics(_, [])) = event.body { true } else { false }
+      }
+      #expect(found == (attempt > 3))
+      desk.loseAndAskAgain()
+      desk.linkUp()
+    }
+  }
+
+  @Test("BlueZ 7: characteristics that come late are waited for")
+  func lateCharacteristics() {
+    var desk = firstLink()
+    desk.handle(.daemon(Self.serviceObject))
+    discover([Desk.service], &desk)
+    desk.say(
+      .central(
+        Desk.central, .perform(desk.peer, OperationIdentifier(8), .discoverCharacteristics(nil, service: 0x0a))))
+    desk.pass(.seconds(1))
+    #expect(desk.bodies.count { $0 == "operationCompleted" } == 1)
+    desk.handle(
+      .daemon(
+        .signal(
+          .interfacesAdded(
+            path: Desk.characteristicPath,
+            [
+              InterfaceName.gattCharacteristic: [
+                "UUID": .string(Desk.characteristic.description), "Service": .path(Desk.servicePath),
+                "Flags": .strings(["read"]),
+              ]
+            ]))))
+    #expect(desk.bodies.count { $0 == "operationCompleted" } == 2)
+    desk.pass(.seconds(60))
+    #expect(desk.asked { $0 == .disconnect } == 0)
+  }
+
   @Test("BlueZ 7: an app that looks for any service, or for one that is not announced, is content with what there is")
   func notAnnounced() {
     for uuids in [nil, [BluetoothUUID(UInt16(0x1805))]] {

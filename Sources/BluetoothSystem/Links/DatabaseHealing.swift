@@ -128,8 +128,14 @@ extension BluetoothSystem {
 
   /// Whether a discovery waits for services that have not appeared yet.
   func mustWait(_ operation: PeripheralOperation, _ peer: PeerIdentifier) -> Bool {
-    guard case .discoverServices(let uuids) = operation else { return false }
-    return healings[peer]?.delaysDiscovery(of: uuids) ?? false
+    guard let healing = healings[peer] else { return false }
+    switch operation {
+    case .discoverServices(let uuids): return healing.delaysDiscovery(of: uuids)
+    case .discoverCharacteristics(_, let service):
+      guard let device = bluez.device(peer), device.isEmptyService(service) else { return false }
+      return healing.delaysDiscovery(of: device.attributes[service]?.uuid.map { [$0] } ?? [])
+    default: return false
+    }
   }
 
   mutating func reconcileDatabases() {
@@ -138,7 +144,7 @@ extension BluetoothSystem {
     for peer in healings.due(at: now) { dropForMissing(peer) }
   }
 
-  private mutating func checkDatabase(_ peer: PeerIdentifier) {
+  mutating func checkDatabase(_ peer: PeerIdentifier) {
     guard let device = bluez.device(peer), device.isConnected, device.isResolved, !device.isDisconnecting,
       isWanted(peer)
     else {

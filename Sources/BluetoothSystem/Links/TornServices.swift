@@ -29,6 +29,11 @@ extension Device {
     return Set(services).subtracting(attributes.values.lazy.filter { $0.kind == .characteristic }.compactMap(\.parent))
   }
 
+  func isEmptyService(_ handle: AttributeHandle) -> Bool {
+    attributes[handle]?.kind == .service
+      && !attributes.values.contains { $0.kind == .characteristic && $0.parent == handle }
+  }
+
   /// Services with a characteristic that notifies or indicates and has no configuration (Core Specification, Volume 3,
   /// Part G, 3.3.3.3: it shall have one).
   private var servicesWithoutConfiguration: Set<AttributeHandle> {
@@ -64,6 +69,14 @@ extension BluetoothSystem {
       shown.uuid == known.uuid
     else { return }
     doubt(known.uuid, peer)
+  }
+
+  /// An app looks for the characteristics of a service, and bluetoothd shows none. A service may be empty (Core Specification,
+  /// Volume 3, Part G, 3.1), but nobody looks for what is in such a one, so after the usual tries that is believed.
+  mutating func doubtEmptyService(_ handle: AttributeHandle, of device: Device) {
+    guard device.isEmptyService(handle), let uuid = device.attributes[handle]?.uuid, uuid.isTelling else { return }
+    doubt(uuid, device.peer)
+    checkDatabase(device.peer)
   }
 
   private mutating func doubt(_ service: BluetoothUUID, _ peer: PeerIdentifier) {
