@@ -206,7 +206,12 @@ struct Reference: Sendable {
         }
         if !isReconnecting { book.held.remove(peer) }
       }
-      book.linksWhenLost[peer] = links[[machine, target.map(cast.machine) ?? ""]]?.were ?? LinkNumber()
+      if isReconnecting {
+        // The next link may have come and gone before the app is told of this loss. But each was told of once.
+        book.linksWhenLost[peer, default: LinkNumber()].value += 1
+      } else {
+        book.linksWhenLost[peer] = links[[machine, target.map(cast.machine) ?? ""]]?.were ?? LinkNumber()
+      }
     case .failedToConnect(let peer, _):
       book.held.remove(peer)
       if books.contains(where: {
