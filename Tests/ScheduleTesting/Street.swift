@@ -340,6 +340,19 @@ package struct Street: Sendable {
     for bundle in machine.apps.keys.sorted() { attach(name, bundle) }
   }
 
+  /// Every machine's user removes all bonds. Returns whether there was none.
+  mutating func forgetPairings() -> Bool {
+    run()
+    let bonded = cast.machines.filter { machine in
+      world.managedObjects(of: machine).values.contains {
+        PropertyValues<Device1>($0[InterfaceName.device] ?? [:]).bonded == true
+      }
+    }
+    for machine in bonded { open.append(.world(.command(.forgetPairings(machine: machine)))) }
+    run()
+    return bonded.isEmpty
+  }
+
   mutating func trouble(_ text: String) {
     if troubles.count < 20 { troubles.append(text) }
   }
