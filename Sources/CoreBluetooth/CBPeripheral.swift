@@ -222,6 +222,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     guard isConnected("startChannelSoundingSession(_:)") else { return }
     tellLater { peripheral in
       let error = CBError(.operationNotSupported, "Channel sounding is not supported.")
+      peripheral.manager?.tells("didCompleteChannelSoundingSession", peripheral, error: error)
       peripheral.delegate?.peripheral(peripheral, didCompleteChannelSoundingSession: error)
     }
   }

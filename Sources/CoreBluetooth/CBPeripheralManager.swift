@@ -123,8 +123,9 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
     guard isAlready else { return }
     enqueue { [self] in
-      delegate?.peripheralManagerDidStartAdvertising(
-        self, error: CBError(.alreadyAdvertising, "This manager is advertising already."))
+      let error = CBError(.alreadyAdvertising, "This manager is advertising already.")
+      tells("didStartAdvertising", error: error)
+      delegate?.peripheralManagerDidStartAdvertising(self, error: error)
     } after: {
     }
   }
@@ -156,7 +157,9 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     guard let refusal else { return }
     session.logger.critical("API MISUSE: add(_:) is refused: \(refusal)")
     enqueue { [self] in
-      delegate?.peripheralManager(self, didAdd: service, error: CBError(.invalidParameters, refusal))
+      let error = CBError(.invalidParameters, refusal)
+      tells("didAdd", nil, service, error: error)
+      delegate?.peripheralManager(self, didAdd: service, error: error)
     } after: {
     }
   }
@@ -336,8 +339,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
       return true
     }
     enqueue { [self] in
-      let error = isKnown ? nil : CBError(.invalidParameters, "The PSM \(PSM) is not published.")
-      delegate?.peripheralManager(self, didUnpublishL2CAPChannel: PSM, error: error)
+      tellUnpublished(PSM, isKnown ? nil : CBError(.invalidParameters, "The PSM \(PSM) is not published."))
     } after: {
     }
   }

@@ -19,8 +19,11 @@ extension CBPeripheralManager {
       return .published
     }
     switch news {
-    case .published: delegate?.peripheralManager(self, didPublishL2CAPChannel: psm, error: error?.appError)
-    case .lost: delegate?.peripheralManager(self, didUnpublishL2CAPChannel: psm, error: error?.appError)
+    case .published:
+      let appError = error?.appError
+      tells("didPublishL2CAPChannel", error: appError)
+      delegate?.peripheralManager(self, didPublishL2CAPChannel: psm, error: appError)
+    case .lost: tellUnpublished(psm, error?.appError)
     case .none: break
     }
   }
@@ -32,7 +35,12 @@ extension CBPeripheralManager {
       publishedChannels.removeAll { $0.psm == psm && psm != 0 }
       return publishedChannels.count < count
     }
-    if isNews { delegate?.peripheralManager(self, didUnpublishL2CAPChannel: psm, error: error?.appError) }
+    if isNews { tellUnpublished(psm, error?.appError) }
+  }
+
+  func tellUnpublished(_ psm: UInt16, _ error: (any Error)?) {
+    tells("didUnpublishL2CAPChannel", error: error)
+    delegate?.peripheralManager(self, didUnpublishL2CAPChannel: psm, error: error)
   }
 
   func channelOpened(_ snapshot: CentralSnapshot, _ psm: UInt16, _ socket: ChannelDescriptor, _ mtu: UInt16) {
@@ -43,6 +51,7 @@ extension CBPeripheralManager {
     guard let central else { return }
     let channel = CBL2CAPChannel(
       peer: central, psm: psm, socket: socket, mtu: mtu, queue: queue, delivery: delivery, session: session)
+    tells("didOpen", central)
     delegate?.peripheralManager(self, didOpen: channel, error: nil)
   }
 }

@@ -214,6 +214,7 @@ extension CBCentralManager {
       let channel = CBL2CAPChannel(
         peer: peripheral, psm: psm, socket: socket, mtu: mtu, queue: queue, delivery: delivery, session: session)
       locked { peripheral.opened(channel) }
+      tells("didOpen", peripheral)
       peripheral.delegate?.peripheral(peripheral, didOpen: channel, error: nil)
     } else if case .failed(let error) = result {
       peripheral.tellFailure(of: done.operation, done.subject, error.appError)

@@ -228,8 +228,9 @@ final class EchoApp: NSObject, CBPeripheralManagerDelegate, StreamDelegate, @unc
     let service = CBMutableService(type: portService, primary: true)
     service.characteristics = [number]
     manager.add(service)
-    manager.startAdvertising([CBAdvertisementDataServiceUUIDsKey: [portService]])
+    advertise()
   }
+  func advertise() { manager?.startAdvertising([CBAdvertisementDataServiceUUIDsKey: [portService]]) }
   func peripheralManager(_ manager: CBPeripheralManager, didOpen channel: CBL2CAPChannel?, error: (any Error)?) {
     guard let channel else { return }
     notes.note("opened")
@@ -260,6 +261,7 @@ final class EchoApp: NSObject, CBPeripheralManagerDelegate, StreamDelegate, @unc
     }
   }
   func closeAll() { for channel in channels { close(channel) } }
+  func withdraw(_ psm: CBL2CAPPSM) { manager?.unpublishL2CAPChannel(psm) }
   private func close(_ channel: CBL2CAPChannel) {
     channel.inputStream.close()
     channel.outputStream.close()

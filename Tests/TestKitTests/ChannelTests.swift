@@ -208,6 +208,36 @@ struct ChannelTests {
     #expect(home.log(of: Self.app).misuses.isEmpty)
   }
 
+  @Test("C7: a home lists what delegates are told of channels, and what the module itself answers them")
+  func listedCalls() async throws {
+    let home = SimulatedHome(seed: 9)
+    home.addMachine("server")
+    let server = "org.example.server"
+    home.install(server, on: "server", backgroundModes: ["bluetooth-peripheral"]) { _ in EchoApp(Notebook()) }
+    home.open(server)
+    let published = try #require(await home.nextCall("didPublishL2CAPChannel", to: server, within: .seconds(1)))
+    #expect(published.error == nil)
+    let channel = home.addCentral("visitor", x: 2).openChannel(to: "\(portService)")
+    let opened = await home.nextCall("didOpen", to: server, within: .seconds(60))
+    #expect(opened?.peer != nil && opened?.error == nil, "\(home.transcript(of: server))")
+    #expect(await home.advance(by: .seconds(10)) { channel.isOpen })
+    var withdrawals: [(any Error)?] = []
+    for _ in 0..<2 {
+      home.run(as: server) { (home.app(server) as? EchoApp)?.withdraw(channel.psm) }
+      let call = try #require(await home.nextCall("didUnpublishL2CAPChannel", to: server, within: .seconds(1)))
+      withdrawals.append(call.error)
+    }
+    #expect(withdrawals.map { $0 == nil } == [true, false])
+    home.run(as: server) { (home.app(server) as? EchoApp)?.advertise() }
+    let refused = try #require(await home.nextCall("didStartAdvertising", to: server, within: .seconds(1)))
+    #expect((refused.error as? CBError)?.code == .alreadyAdvertising)
+
+    let scene = Scene(.mainRunLoop)
+    let own = await scene.home.nextCall("didOpen", to: Self.app, within: .seconds(60))
+    #expect(own?.peer != nil && own?.error == nil, "\(scene.home.transcript(of: Self.app))")
+    #expect(scene.home.calls(to: Self.app).count { $0.method == "didOpen" } == 1)
+  }
+
   @Test("C7: a stream on a run loop that never runs keeps no time from passing")
   func deadRunLoop() async throws {
     let home = SimulatedHome(seed: 4)
