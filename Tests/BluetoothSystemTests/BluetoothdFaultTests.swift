@@ -283,7 +283,7 @@ struct BluetoothdFaultTests {
     #expect(desk.asked { $0 == .startNotify } == 1)
   }
 
-  @Test("C5: a subscription that was never answered, because its link was lost first, is asked for again on the next link")
+  @Test("C5: a subscription whose link was lost before its answer is asked for again on the next link")
   func unansweredWithItsLink() throws {
     var desk = Desk()
     desk.connectAndSubscribe()
@@ -299,7 +299,8 @@ struct BluetoothdFaultTests {
     desk.forget()
     desk.connect()
     desk.linkUp()
-    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(4), .setNotify(true, characteristic: 0x0b))))
+    desk.say(
+      .central(Desk.central, .perform(desk.peer, OperationIdentifier(4), .setNotify(true, characteristic: 0x0b))))
     #expect(desk.asked { $0 == .startNotify } == 1)
     #expect(desk.bodies.last == "operationCompleted")
     // An answer that comes so late is of no interest.

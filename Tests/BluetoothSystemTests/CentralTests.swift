@@ -146,7 +146,8 @@ struct CentralTests {
     #expect(desk.asked { $0 == .disconnect } == 1, "once")
   }
 
-  @Test("C3: a device that no app asks for again after its link was lost leaves the accept list", arguments: [true, false])
+  @Test(
+    "C3: a device that no app asks for again after its link was lost leaves the accept list", arguments: [true, false])
   func lostForGood(isHeard: Bool) {
     var desk = Desk()
     desk.connectAndSubscribe()

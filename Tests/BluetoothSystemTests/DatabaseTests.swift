@@ -172,7 +172,7 @@ struct DatabaseTests {
     }
   }
 
-  @Test("BlueZ 7: a service of which bluetoothd shows no characteristic ends three links if an app looks for them, and no more")
+  @Test("BlueZ 7: a service of which bluetoothd shows no characteristic ends at most three links of an app that looks")
   func emptyService() {
     var desk = firstLink()
     desk.handle(.daemon(Self.serviceObject))
