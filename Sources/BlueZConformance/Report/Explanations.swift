@@ -105,6 +105,7 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
     pluggedIn(
       "adapter#2",
       steps: ["the phone's second controller is plugged in", "the lock's second controller is plugged in"]),
+    pluggedIn("adapter#2", steps: ["bluetoothd is restarted"], in: "a second adapter comes and goes"),
     // The requests of one side and the reports of a loss are independent of each other.
     Explanation(
       in: "a battery", steps: ["the phone pairs"], moved: ["phone Modalias = "], heading: chance, isChance: true),
@@ -165,19 +166,14 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
       bluetoothd: lines, moved: lines, heading: chance, isChance: true)
   }
 
-  /// An adapter that is plugged in is on when it is added, or a moment later.
+  /// An adapter that is plugged in, or found by a bluetoothd that starts, is on when it is added, or a moment later.
   private static func pluggedIn(_ adapter: String, steps: [String], in caseName: String? = nil) -> Explanation {
-    Explanation(
-      in: caseName, steps: steps,
-      simulator: [
-        "+ \(adapter) Adapter1 PowerState=on", "+ \(adapter) Adapter1 Powered=true",
-        "+ \(adapter) Adapter1 Pairable=true",
-      ],
-      bluetoothd: [
-        "+ \(adapter) Adapter1 PowerState=off-enabling", "+ \(adapter) Adapter1 Powered=false",
-        "+ \(adapter) Adapter1 Pairable=false", "\(adapter) PowerState = on", "\(adapter) Powered = true",
-        "\(adapter) Pairable = true",
-      ], heading: chance, isChance: true)
+    let lines = [
+      "+ \(adapter) Adapter1 PowerState=", "+ \(adapter) Adapter1 Powered=", "+ \(adapter) Adapter1 Pairable=",
+      "\(adapter) PowerState = on", "\(adapter) Powered = true", "\(adapter) Pairable = true",
+    ]
+    return Explanation(
+      in: caseName, steps: steps, simulator: lines, bluetoothd: lines, heading: chance, isChance: true)
   }
 
   private static let chance = "What is chance"
