@@ -1,29 +1,33 @@
 import BusValue
 
-/// Reads whose reader is gone, and which bluetoothd still answers. Their echoes are no notifications for others that subscribed.
+/// Reads whose app no longer waits for the answer, while bluetoothd still carries them out. bluetoothd shows what it
+/// has read as a change of the characteristic's value (`HeldValues`). Other apps that are subscribed must not take that
+/// echo for a notification.
 struct AbandonedReads: Sendable {
   private struct Read: Sendable {
-    /// How many of this characteristic: bluetoothd refuses a second one while the first is under way, and answers both.
+    /// How many abandoned reads of this characteristic are under way. There may be two: bluetoothd refuses a second
+    /// read while the first is under way, and answers both.
     var count = 0
     var held: HeldValues
   }
 
   private var reads: [ObjectPath: Read] = [:]
 
-  /// - Parameter held: values that arrived before its reader went.
+  /// - Parameter held: values that arrived while an app still waited for the read.
   mutating func began(_ path: ObjectPath, held: HeldValues) {
     reads[path, default: Read(held: held)].count += 1
   }
 
-  /// - Returns: what to deliver now: the value itself, or the oldest if there are too many.
+  /// - Returns: what to deliver now: the value itself if no read of this characteristic is abandoned, the oldest held
+  ///   value if there are too many, otherwise `nil`.
   mutating func hold(_ value: [UInt8], at path: ObjectPath) -> [UInt8]? {
     guard reads[path] != nil else { return value }
     return reads[path]?.held.hold(value)
   }
 
-  /// bluetoothd has answered.
+  /// bluetoothd has answered the oldest abandoned read of this characteristic.
   /// - Parameter value: `nil` if the read failed.
-  /// - Returns: the values that are no echo.
+  /// - Returns: the held values without the read's echo. These are notifications.
   mutating func answered(_ path: ObjectPath, _ value: [UInt8]?) -> [[UInt8]] {
     guard var read = reads[path] else { return [] }
     let news = read.held.news(besides: value)

@@ -37,8 +37,8 @@ extension BluetoothSystem {
     persistPeripheral(key, peer)
   }
 
-  /// An attribute is there. If an app has discovered another one at its handle, what the app knows of that service is
-  /// invalid: handles, and bluetoothd's paths with them, may come back with another meaning.
+  /// An attribute has appeared. If an app has discovered another attribute at the same handle, what the app knows of
+  /// that service is invalid: bluetoothd may use a handle, and the path that contains it, again for something else.
   mutating func attributeAdded(_ peer: PeerIdentifier, _ attribute: RemoteAttribute) {
     guard attribute.kind != .descriptor else { return }
     for key in sortedManagers(.central) {
@@ -51,7 +51,8 @@ extension BluetoothSystem {
     }
   }
 
-  /// Whether an app speaks of a characteristic that it has discovered, and that is still what it was then.
+  /// Whether the app has discovered this characteristic, and its handle still belongs to a characteristic with the same
+  /// UUID. Always `true` for a service or a descriptor.
   func knows(_ attribute: RemoteAttribute, _ peer: PeerIdentifier, _ key: ManagerKey) -> Bool {
     guard attribute.kind == .characteristic else { return true }
     guard let view = held[key, peer]?.services, let place = view.place(of: attribute.handle) else { return false }
@@ -73,7 +74,7 @@ extension BluetoothSystem {
       } else {
         peripheral.invalidServices.insert(attribute.handle)
       }
-      // If it comes back, that is news, also to an app that does not look for it now.
+      // If the service comes back, that is news for every app, also for one that does not look for it at the time.
       peripheral.seenServices?.remove(attribute.handle)
       held[key, peer] = peripheral
       persistPeripheral(key, peer)
@@ -128,7 +129,7 @@ extension RemoteAttribute {
 }
 
 extension ServiceSnapshot {
-  /// Whether this attribute is where this service, or one of its characteristics, was, and is something else.
+  /// Whether this attribute has the handle of this service or of one of its characteristics, but is something else.
   fileprivate func isOther(_ attribute: RemoteAttribute) -> Bool {
     if handle == attribute.handle { return attribute.kind != .service || attribute.uuid != uuid }
     return characteristics?.contains {
@@ -152,7 +153,8 @@ extension [ServiceSnapshot] {
   }
 
   private mutating func discoverServices(_ uuids: [BluetoothUUID]?, of device: Device) -> OperationResult {
-    // A service that was kept for its subscriptions has not come back to its place, so it is gone, and they with it.
+    // A service that was kept for its subscriptions and has not come back to its handle is gone, and its subscriptions
+    // with it.
     removeAll { !device.hasService($0) }
     for service in device.children(of: nil, .service, uuids) where service.isPrimary && !service.isOfTheSystem {
       if !contains(where: { $0.handle == service.handle }), let snapshot = service.serviceSnapshot { append(snapshot) }
@@ -178,8 +180,8 @@ extension [ServiceSnapshot] {
   ) -> OperationResult {
     guard let index = firstIndex(where: { $0.handle == handle }) else { return .failed(.att(.invalidHandle)) }
     var found = self[index].characteristics ?? []
-    // A service that is back in its place may be another one, as after an update of the peripheral. One of which bluetoothd has found a
-    // part only (`TornServices.swift`) says nothing about the rest.
+    // A service at the same handle may have other characteristics now, as after an update of the peripheral's program.
+    // But if bluetoothd has found only a part of the service (`TornServices.swift`), it says nothing about the rest.
     if device.presentServices(doubting: [self[index].uuid]).contains(self[index].uuid) {
       found.removeAll { !device.hasCharacteristic($0, of: handle) }
     }

@@ -72,10 +72,11 @@ struct Device: Sendable {
   /// The MTU of this link as bluetoothd last showed it: with an attribute of the peer, or with a request of the peer.
   /// `nil` without a link, before the attribute protocol works on it, or if it was not shown. 23 may become more.
   private(set) var linkMTU: Int?
-  /// What it advertises was seen while it had no link. Without that, nobody knows which of its services it advertises.
+  /// An advertisement was seen while the device had no link. Without one, it is unknown which of its services it
+  /// advertises.
   private var isAdvertisementKnown = false
 
-  /// What bluetoothd says from now on is a change.
+  /// The first properties have been read, so what bluetoothd says from now on is a change.
   private var isShown = false
   private var addressKind: DeviceAddress.Kind?
   private(set) var address: DeviceAddress?
@@ -84,8 +85,8 @@ struct Device: Sendable {
   private var isPaired: Bool?
   private var said = Boxed(Said())
 
-  /// What bluetoothd tells of the device itself, and not of its link. It is large and changes seldom, and a device is copied
-  /// whenever somebody asks whether it has a link.
+  /// What bluetoothd says about the device itself, not about its link. This is large and changes seldom, and a `Device`
+  /// is copied whenever something asks about its link.
   private struct Said: Sendable {
     var endReason: String?
     var advertisement = AdvertisementData()
@@ -101,12 +102,13 @@ struct Device: Sendable {
   var advertisement: AdvertisementData { said.value.advertisement }
   /// All services by which bluetoothd knows it: advertised, or found over a link.
   var uuids: [BluetoothUUID] { said.value.uuids }
-  /// Those of `uuids` that were found over a link, and that it had not advertised before.
+  /// Those of `uuids` that were found over a link, and that the device had not advertised before.
   var found: Set<BluetoothUUID> { said.value.found }
-  /// Its name in the Generic Access Profile, which bluetoothd read over a link. `nil` if it is not known, or if it is the one that
-  /// the device advertises.
+  /// Its name in the Generic Access Profile, which bluetoothd has read over a link. `nil` if that is not known, or
+  /// equals the name that the device advertises.
   var gapName: String? { said.value.gapName }
-  /// Services by which the peer has been known since bluetoothd shows it, advertised or found.
+  /// Every service UUID that bluetoothd has shown for the device, advertised or found, even if it does not show it any
+  /// more.
   var announced: [BluetoothUUID] { said.value.announced }
   private static let announcedLimit = 32
 
@@ -184,7 +186,8 @@ struct Device: Sendable {
     announce(uuids)
   }
 
-  /// `UUIDs` loses those of services that bluetoothd removes from its database of the peer, though the peer may advertise them.
+  /// Remembers the services. When bluetoothd removes a service from its copy of the peer's database, it also removes
+  /// the service from the property `UUIDs`, though the peer may still advertise it.
   private mutating func announce(_ uuids: [BluetoothUUID]) {
     guard !announced.isEmpty || uuids.count > Self.announcedLimit || !uuids.allSatisfy(\.isTelling) else {
       said.value.announced = uuids

@@ -74,7 +74,7 @@ package struct BluetoothSystem: Sendable {
   private var examinedState = ManagerState.unknown
   /// Linked peripherals whose apps may not be told of that yet.
   var untoldConnections: Set<PeerIdentifier> = []
-  /// More may have changed about the subscriptions of centrals than what changed about single ones.
+  /// Something has changed that may concern the subscriptions of every central, not only of those in `changes`.
   var haveSubscriptionsChanged = false
 
   /// The last deadline that was found to be overdue.
@@ -85,7 +85,7 @@ package struct BluetoothSystem: Sendable {
 
   /// - Parameters:
   ///   - apps: the apps installed on this machine. Stored records of other apps are kept, but not used.
-  ///   - leftOut: those that can't be used.
+  ///   - leftOut: the apps that can't be used.
   ///   - stored: what an earlier run of the system left on disk.
   ///   - seed: for the random numbers the system needs; different at each start.
   package init(

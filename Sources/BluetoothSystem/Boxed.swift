@@ -1,7 +1,8 @@
-/// A value that has a place of its own: copying what it belongs to copies a reference, and changing it copies the value if somebody
-/// else has it as well. For the parts of large values that are copied often and seldom read or changed.
+/// A value with copy-on-write storage of its own. Copying the structure that contains it copies only a reference, and a
+/// change copies the value if another copy still uses it. It is for large parts that are copied often and seldom read
+/// or changed.
 struct Boxed<Value: Sendable>: Sendable {
-  // An array of one element is Swift's own such box.
+  // Swift's array has this storage already.
   private var one: [Value]
 
   init(_ value: Value) { one = [value] }

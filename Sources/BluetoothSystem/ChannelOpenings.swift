@@ -46,7 +46,7 @@ extension BluetoothSystem {
     }
   }
 
-  /// A channel that opens later all the same ends with its descriptor.
+  /// Fails the openings. If bluetoothd opens the channel after all, the channel is closed with its file descriptor.
   mutating func failChannelOpenings(_ peer: PeerIdentifier, of key: ManagerKey, _ error: PeerError) {
     let failed = openings.filter { $0.peer == peer && $0.manager == key }
     for opening in failed.sorted(by: { $0.identifier.rawValue < $1.identifier.rawValue }) {

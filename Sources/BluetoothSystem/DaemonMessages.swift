@@ -33,7 +33,7 @@ extension BluetoothSystem {
     for path in objects.keys.sorted(by: { $0.text.utf8.count == $1.text.utf8.count ? $0 < $1 : $0.text < $1.text }) {
       added(path, objects[path] ?? [:], isNews: false)
     }
-    // Nobody knows how long these links have been there.
+    // It is unknown how long these links have been up.
     for path in bluez.devices.connected { bluez.devices[path]?.linkCameUp(unixSeconds: nil) }
     changedEverything()
     noteMissingAdapter(objects)
@@ -151,7 +151,8 @@ extension BluetoothSystem {
   private mutating func deviceAdded(_ path: ObjectPath, _ properties: Properties, isNews: Bool) {
     let values = PropertyValues<Device1>(properties)
     guard let address = values.deviceAddress else { return }
-    // Its object is of this advertisement, so what else was found on it is not in the list of its services.
+    // bluetoothd has just made the object from an advertisement, so all services that it lists are advertised: none was
+    // found over a link.
     let isFirstSighting = isNews && values.has(\.rssi) && values.connected != true && bluez.devices[path] == nil
     let peer = identifier(for: address)
     // A device that an app has asked for is always admitted, however many others there are.

@@ -66,11 +66,11 @@ package struct AppDeclaration: Sendable, Hashable {
   package static let advertisingMillisecondsRange: ClosedRange<UInt32> = 20...10_240
 }
 
-/// An app that is there and can't be used, because something is wrong with its Info.plist.
+/// An installed app that can't be used, because something is wrong with its Info.plist.
 package struct LeftOutApp: Sendable, Hashable {
   /// What a person may call it: its identifier if it has one, otherwise its folder's name.
   package var name: String
-  /// What is wrong, a sentence.
+  /// A sentence that says what is wrong.
   package var reason: String
   package init(name: String, reason: String) {
     self.name = name
@@ -111,8 +111,9 @@ extension BluetoothSystem {
     package var wakeBudget: Duration = .seconds(10)
     /// For how long events do not wake an app that was always at work.
     package var throttleRest: Duration = .seconds(10)
-    /// Whose manufacturer data hold the overflow area of apps in the background (`OverflowArea`). `nil` switches the area
-    /// off: such apps' services are not advertised, and scans do not look for them.
+    /// The company identifier of the manufacturer data that contain the overflow area of apps in the background
+    /// (`OverflowArea`). `nil` switches the area off: the services of such apps are not advertised, and scans do not
+    /// look for them.
     package var overflowCompany: UInt16? = OverflowArea.defaultCompany
     /// How an app in the background scans: for this long, once in each interval. An advertiser that follows Apple's
     /// guidelines is heard within 1.285 s.
@@ -180,10 +181,11 @@ extension BluetoothSystem {
     case appLaunchFailed(String, String)
     /// A process that was launched or adopted has ended. `how` is for people: `exit 0`, `signal 9`.
     case appEnded(String, ProcessIdentity, how: String)
-    /// A peripheral does not let this machine connect. bluetoothd never says so, and tries again: only a simulated home knows.
+    /// A peripheral does not let this machine connect. Only a simulated home (CoreBluetoothTestKit) sends this event:
+    /// bluetoothd tries again and never reports a refusal.
     case connectionRefused(ObjectPath, PeerError)
-    /// The time of an app in the background is over, though it is told something again and again: only a simulated home
-    /// says so.
+    /// The time of an app in the background is over, even if it is told something again and again. Only a simulated
+    /// home (CoreBluetoothTestKit) sends this event.
     case timeEnded(String)
     /// The machine's memory is short.
     case memoryPressure

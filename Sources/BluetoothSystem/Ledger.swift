@@ -26,7 +26,8 @@ struct Ledger: Sendable {
 
   /// The turn's changes: one per record, the last.
   mutating func takeChanges() -> [StoreChange] {
-    // Without the room that a turn with many changes has needed: to empty that would cost every later turn something.
+    // A new dictionary, not `removeAll`: a dictionary that keeps the room of one large turn would cost every later turn
+    // time.
     defer { changes = [:] }
     guard !changes.isEmpty else { return [] }
     return Array(changes.values)

@@ -60,8 +60,9 @@ struct OperationQueue: Sendable {
     return all.count { $0.manager == manager && $0.operation.isWriteCommand }
   }
 
-  /// Whether nobody waits for the end of an operation: Apple has no call for that of a write without response. An app that was told
-  /// to wait is told when there is room (`peripheralIsReady(toSendWriteWithoutResponse:)`).
+  /// Whether the app need not be told that this operation has ended. Core Bluetooth reports no end of a write without
+  /// response. But an app that was told to wait has to learn when there is room again
+  /// (`peripheralIsReady(toSendWriteWithoutResponse:)`).
   mutating func endsUnheard(_ item: Item) -> Bool {
     guard item.operation.isWriteCommand else { return false }
     guard crowded.contains(item.manager) else { return true }
@@ -114,14 +115,14 @@ struct OperationQueue: Sendable {
   }
 
   /// Drops the current operation.
-  /// - Returns: it, and the values that were held meanwhile.
+  /// - Returns: the operation, and the values that were held in the meantime. `nil` if none was under way.
   mutating func dropCurrent() -> (item: Item, held: HeldValues)? {
     defer { running = nil }
     return running.map { ($0.item, $0.held) }
   }
 
-  /// Removes what matches. Returns it in the order in which it was asked for; `running` is the current operation if it is
-  /// among them, and the values that were held meanwhile.
+  /// Removes the operations that match, and returns them in the order in which apps asked for them. If the current
+  /// operation is among them, `running` is that operation with the values held in the meantime.
   mutating func remove(
     where matches: (Item) -> Bool
   ) -> (items: [Item], running: (item: Item, held: HeldValues)?) {

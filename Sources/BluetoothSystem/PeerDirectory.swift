@@ -22,8 +22,8 @@ struct PeerDirectory: Sendable {
   /// At this many entries, those not in use are forgotten, except the newest.
   static let limit = 16_384
   static let kept = 4096
-  /// With how many entries it is full. More than the limit if most of those that it kept last time are in use, so that
-  /// the next search through all of them is worth it.
+  /// The number of entries at which old ones are forgotten. This is more than `limit` if most entries were in use the
+  /// last time, so that the next search through all entries is worth its cost.
   private var fullAt = Self.limit
 
   var count: Int { byAddress.count }

@@ -21,7 +21,7 @@ struct PendingCalls: Sendable {
   /// The call that a reply belongs to, or `nil` if its reply is no longer awaited.
   mutating func take(_ identifier: CallIdentifier) -> PendingCall? { open.removeValue(forKey: identifier) }
 
-  /// From now on its reply is another call's.
+  /// From now on the reply to the first call counts as the reply to the other.
   mutating func replace(_ pending: PendingCall, with other: PendingCall) {
     for (identifier, _) in open.filter({ $0.value == pending }) { open[identifier] = other }
   }

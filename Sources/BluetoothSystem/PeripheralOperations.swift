@@ -61,7 +61,8 @@ extension BluetoothSystem {
     for case .discoverCharacteristics(_, let service) in queue.discoveries.map(\.operation) {
       doubtEmptyService(service, of: device)
     }
-    // A missing service may still appear. If it does not, the link is ended, and the discovery with it.
+    // A missing service may still appear, so a discovery of it waits. If it does not appear, either the link is ended
+    // and the discovery fails, or the service counts as gone and the discovery is answered without it.
     let items = queue.takeDiscoveries { mustWait($0, peer) }
     operations[peer] = queue
     for item in items {
@@ -194,7 +195,8 @@ extension BluetoothSystem {
     finish(item, peer, .failed(error))
   }
 
-  /// bluetoothd goes on with the operation. Its reply tells nobody anything; a read's tells what its echo is.
+  /// bluetoothd goes on with an operation that no app waits for any more. Its reply is ignored, except a read's: that
+  /// shows which of the values that arrive is the read's echo (`AbandonedReads`).
   private mutating func abandon(_ item: OperationQueue.Item, _ peer: PeerIdentifier, _ held: HeldValues) {
     guard case .readCharacteristic(let handle) = item.operation,
       let path = bluez.device(peer)?.attributes[handle]?.path

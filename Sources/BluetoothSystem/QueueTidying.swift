@@ -2,8 +2,8 @@ import AppLink
 import BluetoothTypes
 import FoundationEssentials
 
-/// Shortens a queue that has grown long, without telling the app anything untrue: it hears less of what happened, but
-/// how things are now.
+/// Shortens a queue that has grown long. The app is still told nothing untrue: it hears less of what has happened, but
+/// it learns the present state.
 extension BluetoothSystem {
   mutating func tidy(_ name: String) {
     guard var app = apps[name] else { return }

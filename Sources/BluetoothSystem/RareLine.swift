@@ -1,14 +1,15 @@
 import TimeTypes
 
-/// Limits the journal's lines about what strangers do: who comes again and again fills no journal.
+/// Limits the journal's lines about what strangers do, so that a stranger that comes again and again can't fill the
+/// journal.
 struct RareLine: Sendable {
   private var untold = 0
   private var next: Instant?
 
-  /// One line in this time.
+  /// There is at most one line in this time.
   static let interval: Duration = .seconds(600)
 
-  /// - Returns: how often it happened untold since the last line, or `nil` if there is to be no line now.
+  /// - Returns: how many events were left out since the last line, or `nil` if this one is left out as well.
   mutating func tell(at now: Instant) -> Int? {
     if let next, now < next {
       untold += 1

@@ -14,11 +14,11 @@ extension BluetoothSystem {
       }
       return
     }
-    // It asks for nothing, so it neither keeps the app awake nor counts as what the app did.
+    // A report or an admission asks for nothing, so it does not count in the app's account of wakes.
     if case .report(let report) = request { return self.report(report, app: name) }
     if case .admit(let admission) = request { return admit(admission, app: name) }
     apps[name]?.wakes.said()
-    // Answers to the app's own requests fill the queue that it does not read.
+    // Every request may have an answer, and the answers would pile up for an app that does not handle its events.
     if let app = apps[name], app.unhandledEvents >= UInt64(configuration.eventWindow) * 4 {
       return misplaced(name, "It does not deal with what it is told.")
     }
@@ -51,7 +51,8 @@ extension BluetoothSystem {
     }
   }
 
-  /// Journaled at ever longer intervals, so that an app that goes on cannot fill the journal.
+  /// Journals that an app's request is refused, at ever longer intervals, so that an app that repeats it can't fill the
+  /// journal.
   mutating func misplaced(_ name: String, _ reason: String) {
     guard var app = apps[name] else { return }
     app.refusedRequests &+= 1

@@ -2,10 +2,11 @@ import BlueZ
 
 /// Registrations that were asked of a bluetoothd, or of an adapter, that went before it answered.
 ///
-/// The bus takes a call to `org.bluez` to whoever has that name when the call is delivered. So a call that was made while
-/// bluetoothd stopped may reach the next one, which then has an object that nobody here counts on: its handles are taken, so
-/// that the same service is refused, or it goes on connecting a device that no app wants any more. It is asked to forget
-/// them before anything is registered anew. If the call never reached it, it refuses that, and nothing is lost.
+/// The bus delivers a call to `org.bluez` to the process that owns the name at that moment. So a call that was made
+/// while bluetoothd stopped may reach the next bluetoothd, which then has an object that this system does not know of.
+/// Its handles are taken, so that the same service is refused, or it goes on connecting a device that no app wants any
+/// more. So the new bluetoothd is asked to forget such objects before anything is registered anew. If the call never
+/// reached it, it refuses that, and nothing is lost.
 struct StrayRegistrations: Sendable {
   private var ends: [BlueZ.Request] = []
 

@@ -21,12 +21,13 @@ struct Alerts: Sendable {
   private var entries: [Entry] = []
   private var lastIdentifier: UInt64 = 0
 
-  /// A peripheral that goes on and on is shown once in this time.
+  /// The user is shown at most one alert about the same thing of a peripheral in this time.
   static let interval: Duration = .seconds(10)
 
   var shown: [UserAlert] { entries.map(\.alert) }
 
-  /// Returns `false` if the user is shown the same already.
+  /// Adds an alert in place of the app's last one about the same subject. Returns `false`, and changes nothing, if the
+  /// user was shown an alert about this peripheral within `interval`.
   mutating func add(
     _ text: String, _ subject: Subject, app: String, title: String, at now: Instant, unixSeconds: Double
   ) -> Bool {
@@ -67,7 +68,7 @@ extension BluetoothSystem {
     journal(.userAlert, [.app: key.app, .peripheral: peer.uuidString, .about: what, .text: text])
   }
 
-  /// Returns `false` if the user is shown the same already.
+  /// Returns `false` if the user was shown an alert about this peripheral within `Alerts.interval`.
   mutating func show(_ text: String, _ subject: Alerts.Subject, app name: String) -> Bool {
     let title = apps[name]?.declaration.displayName ?? name
     return alerts.add(text, subject, app: name, title: title, at: now, unixSeconds: unixSeconds)

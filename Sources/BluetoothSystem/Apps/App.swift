@@ -19,25 +19,27 @@ struct App: Sendable {
   private var isOpenWanted = false
 
   var queue: [Waiting] = []
-  /// Managers that have not been told a state, because there is none yet. What is queued for them comes after it.
+  /// Managers whose delegates have not been told a state, because Bluetooth's state is not known yet. Events queued for
+  /// them wait until the state has been told.
   var stateless: Set<ManagerKey> = []
-  /// Connection events that were sent and that the process has not handled. If it ends, the next one is told of them.
+  /// Connection events that were sent to the process and that it has not handled. If the process ends, the next one is
+  /// told of them.
   var unhandled = UnhandledConnections()
   /// The queue length at which the queue is tidied again.
   var tidyAt = 0
   /// Lost events and refused requests, counted for the journal.
   var lostEvents = 0
   var refusedRequests = 0
-  /// What its managers hold, as far as it was told before the managers are resumed.
+  /// What the app has said about its managers' peripherals before it resumes the managers.
   var heldViews = HeldViews()
   /// User actions that the app has not answered yet.
   var actions = UserActions()
   /// The alert that the app shows the user now.
   var alert: String?
-  /// What it has told its user about the things that it controls.
+  /// What the app has told its user about the things that it controls.
   var reports = AppReports()
   var wakes = WakeLedger()
-  /// Whom it lets in, as soon as it has said so.
+  /// Which centrals the app lets in. `nil` if it has not said so.
   var admission: CentralAdmission?
 
   /// An event for a manager that may not yet exist in the app's process. Its number is filled in when the event is
@@ -47,7 +49,7 @@ struct App: Sendable {
     var body: AppLink.Event.Body
     /// Whether a suspended app is woken for it.
     let wakes: Bool
-    /// How many processes have ended after this was sent to them, and before they had handled it.
+    /// How many processes have ended after they were sent this event and before they had handled it.
     var deaths = 0
 
     init(manager: ManagerKey, body: AppLink.Event.Body, wakes: Bool? = nil) {
@@ -245,7 +247,7 @@ struct App: Sendable {
   /// A connection event was sent.
   mutating func sent(_ waiting: Waiting) { unhandled.append(waiting, as: EventSequence(lastSequence)) }
 
-  /// The app has created a manager, and with it restores its state.
+  /// The app has created a manager, so it does restore its state.
   mutating func restored() { life.changeProcess { $0.restoreDeadline = nil } }
 
   // MARK: The user

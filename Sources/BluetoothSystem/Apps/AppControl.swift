@@ -42,7 +42,8 @@ extension BluetoothSystem {
     return false
   }
 
-  /// What a person or a program hears of an app that can't be used. `nil` if it is not one of these.
+  /// The error for a person or a program that asks for an app which can't be used. `nil` if the app is not one of
+  /// these.
   func refusalOfLeftOut(_ name: String) -> AppLinkError? {
     leftOut.first { $0.name == name }.map { app in
       AppLinkError(.appLeftOut, "\"\(name)\" can't be used: \(app.reason) Mend that, and restart latchkeyd.")
@@ -73,7 +74,8 @@ extension BluetoothSystem {
     persistApp(name)
   }
 
-  /// Kills the app that has been suspended longest. One that always runs would only be started again.
+  /// Kills the app that has been suspended longest. Apps that always run are spared, because they would only be started
+  /// again.
   mutating func reclaimMemory(because reason: String) {
     let suspended = apps.filter {
       $0.value.state == .suspended && !$0.value.isEnding && !$0.value.declaration.keepAlive

@@ -20,7 +20,7 @@ struct AppProcess: Sendable {
   var overruns = 0
   /// Events do not wake a process that worked too much before this time.
   var wakeNotBefore = Instant.zero
-  /// When it was last suspended. Zero if an earlier latchkeyd did it.
+  /// When the process was last suspended. Zero if an earlier latchkeyd suspended it.
   var suspendedAt = Instant.zero
   private(set) var work = WorkAccount()
   /// A new budget begins when the process has handled everything up to this event.
@@ -82,9 +82,10 @@ struct AppProcess: Sendable {
   /// The process does not run from now on.
   mutating func stopsWork(at now: Instant) { work.endWork(at: now) }
 
-  /// The process runs again, and with what it has not handled.
+  /// The process runs again, and goes on with the events that it has not handled.
   mutating func resumesWork(at now: Instant) { if unhandledEvents > 0 { work.beginWork(at: now) } }
 
-  /// What it did so far no longer counts: the user looked at it, or it has paid for it.
+  /// Forgets the work so far: the user has used the app since, or the app is being stopped for a while because of that
+  /// work.
   mutating func startsAfresh() { work = WorkAccount() }
 }

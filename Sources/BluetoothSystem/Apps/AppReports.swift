@@ -2,8 +2,8 @@ import AppLink
 import JournalEvents
 import TimeTypes
 
-/// What one app has told its user about the things that it controls. It is kept in memory only, and as the app told it:
-/// nothing in the system depends on it.
+/// What one app has told its user about the things that it controls, kept in memory only. Nothing in the system depends
+/// on it.
 struct AppReports: Sendable {
   struct State: Sendable {
     let subject: String
@@ -23,14 +23,14 @@ struct AppReports: Sendable {
   private(set) var movements: [Movement] = []
   /// When the app's movements could all be in the journal, if they came at the steady pace.
   private var journaledUntil = Instant.zero
-  /// Movements that were not journaled since the last that was.
+  /// How many movements were left out of the journal since the last one that went into it.
   private var untold = 0
 
   /// How many movements are journaled at once, and how often one is in the long run.
   static let journalBurst = 20
   static let journalInterval: Duration = .seconds(6)
 
-  /// - Parameter sinceUnixSeconds: `nil` if it is not known since when it is so.
+  /// - Parameter sinceUnixSeconds: when this state began; `nil` if that is not known.
   mutating func setState(_ text: String, of subject: String, sinceUnixSeconds: Double?) {
     guard let index = states.firstIndex(where: { $0.subject == subject }) else {
       states.append(State(subject: subject, text: text, sinceUnixSeconds: sinceUnixSeconds))
@@ -47,7 +47,8 @@ struct AppReports: Sendable {
     if movements.count > AppReport.Limit.movements { movements.removeFirst() }
   }
 
-  /// Whether the last movement goes into the journal. Returns how many before it did not, or `nil` if it does not.
+  /// Decides whether the last movement goes into the journal. Returns how many earlier ones were left out before it, or
+  /// `nil` if this one is left out as well.
   mutating func takeJournalPlace(at now: Instant) -> Int? {
     let from = max(journaledUntil, now)
     guard from < now + Self.journalInterval * Self.journalBurst else {

@@ -2,8 +2,8 @@ import AppLink
 import HashTreeCollections
 import TimeTypes
 
-/// The apps, by name. Those about which something may have to be decided are found without looking at the others: apps that are
-/// awake, apps that have changed, and apps whose time has come.
+/// The apps, by name. The table finds the apps about which something may have to be decided without looking at the
+/// others: apps that are awake, apps that have changed, and apps whose time has come.
 struct AppTable: Sendable, Sequence {
   // A tree: while a turn may have to be undone, a change copies a few nodes and not all apps.
   private var all: TreeDictionary<String, App> = [:]
@@ -12,7 +12,8 @@ struct AppTable: Sendable, Sequence {
   /// How many apps were looked at so far.
   private(set) var examined = 0
   // What the apps were when they were last looked at.
-  /// In the foreground or in the background: more than their own state decides about them.
+  /// Apps in the foreground or in the background. They are looked at in every turn, because more than their own state
+  /// decides about them.
   private var awake: Set<String> = []
   /// When something is due about an app that is not awake.
   private var alarms: [String: Instant] = [:]

@@ -1,13 +1,13 @@
 import AppLink
 import BluetoothTypes
 
-/// What an app's managers hold, as far as the app has told it before its managers are resumed: a long list of
-/// peripherals comes in parts.
+/// What an app has said about its managers' peripherals before it resumes the managers. A long list of peripherals
+/// comes in parts.
 struct HeldViews: Sendable {
   private var views: [ManagerIdentifier: ManagerView] = [:]
 
-  /// A part of what a manager holds, of which the rest comes when it is resumed. What exceeds the limit of all parts
-  /// together is left out.
+  /// Adds a part of a manager's list of peripherals. The rest comes with `resumeManager`.
+  /// - Parameter limit: the most peripherals in all parts together. What exceeds it is left out.
   mutating func add(
     _ peripherals: [PeripheralSnapshot], _ options: [PeerIdentifier: ConnectOptions], of manager: ManagerIdentifier,
     limit: Int
@@ -19,7 +19,7 @@ struct HeldViews: Sendable {
     }
   }
 
-  /// The view of a manager that is resumed, with the parts that came before.
+  /// Returns the whole view of a manager that is resumed: the parts that came before, and the rest.
   mutating func take(completing rest: ManagerView, of manager: ManagerIdentifier) -> ManagerView {
     guard let held = views.removeValue(forKey: manager) else { return rest }
     var view = rest

@@ -2,7 +2,8 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 
-/// What the user is shown. Everything comes from what is known already: nothing is asked for it, and nothing changes.
+/// What the user is shown. It contains only what the system already knows: bluetoothd and the apps are asked nothing
+/// for it, and nothing changes.
 extension BluetoothSystem {
   package var status: SystemStatus {
     let apps = appNames.compactMap { self.apps[$0].map { status(of: $0) } }

@@ -8,14 +8,15 @@ struct UnhandledConnections: Sendable {
   /// A connection event was sent as the event of that number.
   mutating func append(_ waiting: App.Waiting, as sequence: EventSequence) { sent.append((sequence, waiting)) }
 
-  /// The process has handled what was sent up to that number. Returns it.
+  /// The process has handled the events up to that number. Returns those of them that are kept here.
   mutating func handled(through sequence: EventSequence) -> [App.Waiting] {
     let done = sent.prefix { $0.sequence <= sequence }
     sent.removeFirst(done.count)
     return done.map(\.waiting)
   }
 
-  /// The app has said itself how its connection is now: to one peripheral, or to all of a manager.
+  /// The app has itself decided about its connection since, so older events about it no longer matter.
+  /// - Parameter peer: `nil` for all connections of the manager.
   mutating func overtake(_ manager: ManagerKey, _ peer: PeerIdentifier? = nil) {
     sent.removeAll { $0.waiting.manager == manager && (peer == nil || $0.waiting.body.connectionPeer == peer) }
   }

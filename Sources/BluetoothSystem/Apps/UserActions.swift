@@ -2,7 +2,8 @@ import AppLink
 import FoundationEssentials
 import TimeTypes
 
-/// What the user asked of an app, by a name known to the app, not answered yet: an action, or a question.
+/// An action or a question that the user asked of an app, and that the app has not answered yet. The app knows it by
+/// its name.
 struct UserAction: Sendable {
   let identifier: ActionIdentifier
   let name: String
@@ -123,7 +124,7 @@ extension BluetoothSystem {
     }
   }
 
-  /// The app has answered. It may have something left to do for it.
+  /// The app has answered. It gets a new wake budget, because it may have something left to do for the action.
   private mutating func takeCompleted(_ identifier: ActionIdentifier, app name: String) -> UserAction? {
     guard let action = apps[name]?.actions.complete(identifier) else { return nil }
     apps[name]?.beginBudget(at: now, configuration)

@@ -1,5 +1,5 @@
-/// A set in ascending order, kept in short sorted runs. A change copies one run and the list of runs, also while an
-/// earlier copy of the set is still in use; so its cost hardly depends on how much the set holds.
+/// A set in ascending order, kept in short sorted runs. A change copies one run and the list of runs, even while an
+/// earlier copy of the set is still in use. So the cost of a change hardly depends on the size of the set.
 struct ChunkedSortedSet<Element: Comparable & Sendable>: Sendable {
   /// In ascending order. No run is empty.
   private var runs: [[Element]] = []

@@ -17,8 +17,8 @@ struct DuePeer: Sendable, Comparable {
   }
 }
 
-/// Values by peer, of which some have deadlines. What is due, and what has changed, is found without looking at the
-/// others.
+/// Values by peer. Some values have deadlines. The table finds what is due and what has changed without looking at the
+/// other values.
 struct PeerTable<Value: Scheduled & Sendable>: Sendable, Sequence {
   // A tree: while a turn may have to be undone, a change copies a few nodes and not the whole table.
   private var all: TreeDictionary<PeerIdentifier, Value> = [:]

@@ -13,8 +13,8 @@ struct AcceptListProfile: Sendable {
   private var isUnregistering = false
   /// Devices that were bonded when the registration was made and have not been disarmed since.
   private(set) var armed: TreeSet<PeerIdentifier> = []
-  /// The registration under way: which devices were bonded when it was asked for, and those of them that it changes,
-  /// because they were not armed then, or have been disarmed since.
+  /// The registration under way: the devices that were bonded when it was asked for, and those among them that it arms
+  /// anew, because they were not armed then or have been disarmed since.
   private var arming: TreeSet<PeerIdentifier> = []
   private var newlyArmed: TreeSet<PeerIdentifier> = []
 

@@ -3,26 +3,28 @@ import BlueZ
 import BluetoothTypes
 import TimeTypes
 
-/// Links that break off within a moment of coming up, one after the other. A peripheral that holds a bond which this machine has
-/// lost, or the other way round, ends each link at once and is there again at once: five links a second, each of which costs both
-/// sides energy, for as long as the two are near. So after many of them a pause is made before each, and apps are told of a link when it has lasted.
+/// Counts links that break off within a second of coming up, one after the other. This happens when a peripheral has a
+/// bond that this machine has lost, or the other way round: the peripheral ends each link at once, and comes back at
+/// once. Five such links a second cost both sides energy as long as the two are near. So after ten of them in a row
+/// there is a pause before each link, and apps are told of a link only when it has lasted.
 ///
-/// The pauses stay short because the same may happen at the edge of the range, where somebody may be on their way home.
+/// The pauses are at most 32 s long, because the same may happen at the edge of the range, where somebody may be on
+/// their way home.
 struct BriefLinks: Sendable {
-  /// In a row.
+  /// Brief links in a row.
   private var count = 0
   /// Until when no link is to be made.
   private var restsUntil: Instant?
-  /// When the link of now will have lasted longer than a moment, if that matters.
+  /// When the present link will have lasted a moment. `nil` if that does not matter.
   private var lastsAt: Instant?
 
-  /// Discovery and a first value over a good link take longer.
+  /// A link that ends earlier than this is brief. Discovery and a first value over a good link take longer.
   static let moment: Duration = .seconds(1)
-  /// At the edge of the range, a few in a row are usual.
+  /// Pauses begin after this many brief links in a row. At the edge of the range, a few are usual.
   static let limit = 10
   private static let rests = BackOff(first: .seconds(1), doublings: 5)
 
-  /// So many that pauses are made.
+  /// There were so many brief links in a row that there is a pause before the next.
   var areMany: Bool { count >= Self.limit }
   func isResting(at now: Instant) -> Bool { restsUntil.map { now < $0 } ?? false }
   /// A link that came up has yet to show that it lasts.
@@ -34,8 +36,9 @@ struct BriefLinks: Sendable {
     lastsAt = areMany ? now + Self.moment : nil
   }
 
-  /// A link was lost, and not by anybody's decision here.
-  /// - Parameter isWanted: an app wants the next one. Otherwise the other side makes it when it likes.
+  /// A link was lost that this machine did not end.
+  /// - Parameter isWanted: an app wants the next link. Otherwise only the other side makes it, and a pause here
+  ///   changes nothing.
   mutating func linkBrokeOff(since began: Instant, isWanted: Bool, at now: Instant) {
     lastsAt = nil
     count = now < began + Self.moment ? count + 1 : 0
@@ -44,8 +47,8 @@ struct BriefLinks: Sendable {
 
   mutating func linkWasEnded() { lastsAt = nil }
 
-  /// An app asks for the peripheral. It does so when somebody wants something, and while pauses are made it hears of no link
-  /// after which it would ask again by itself. So the pause ends, and those that follow are short again.
+  /// An app asks for the peripheral, so the pause ends, and later pauses are short again. While there are pauses, the
+  /// app is told of no brief link that would make it ask by itself, so somebody must want something now.
   mutating func isAskedAnew() {
     restsUntil = nil
     count = min(count, Self.limit)
@@ -60,7 +63,8 @@ struct BriefLinks: Sendable {
 }
 
 extension BluetoothSystem {
-  /// A link was lost, and not by anybody's decision here. If such links have become too many, a pause is made before the next.
+  /// A link was lost that this machine did not end. If such links have become too many, there is a pause before the
+  /// next.
   mutating func noteBriefLink(_ peer: PeerIdentifier, since began: Instant, isBonded: Bool) {
     let wereMany = links[peer]?.brief.areMany == true
     let isWanted = isWanted(peer)

@@ -134,7 +134,7 @@ extension BluetoothSystem {
     guard let device = bluez.device(peer) else { return }
     guard !device.isDisconnecting else { return endsForGood(device) }
     let isArmed = disarm(peer)
-    // A latchkeyd that has died since may have left an attempt behind.
+    // bluetoothd may be trying to connect: for this system, or for an earlier latchkeyd that has died.
     let isUnderWay = attempts[peer]?.isUnderWay == true
     // A trusted device stays on the accept list while Bluetooth is off, and would be connected once it is on.
     guard device.isConnected || isArmed || isUnderWay || device.isTrusted || device.isTrustRequested else { return }
@@ -142,8 +142,9 @@ extension BluetoothSystem {
     askForEnd(device)
   }
 
-  /// The link is ending already. The device stays on the accept list if it was still trusted when that was asked for, because
-  /// the link was to be made anew, or if it was put there since, because an app asked for it again.
+  /// The link is ending already, but the device may stay on the accept list: it was trusted when the end was asked for,
+  /// because the link was to be made anew, or it was armed since, because an app asked for it again. So it is taken off
+  /// the list now.
   private mutating func endsForGood(_ device: Device) {
     let isArmed = disarm(device.peer)
     noteEnding(device.peer)
@@ -151,7 +152,7 @@ extension BluetoothSystem {
     call(device.path, .disconnect, for: .ignored)
   }
 
-  /// Returns whether the device was trusted.
+  /// Takes back the device's trust, if it has it or is about to get it. Returns whether that was so.
   @discardableResult private mutating func distrust(_ device: Device) -> Bool {
     guard device.isTrusted || device.isTrustRequested else { return false }
     call(device.path, .set(\Device1.trusted, to: false), for: .ignored)
@@ -159,13 +160,14 @@ extension BluetoothSystem {
     return true
   }
 
-  /// `Disconnect` also ends an attempt to connect (src/device.c).
+  /// Asks bluetoothd to end the link and to forget the device's trust. `Disconnect` also ends an attempt to connect
+  /// (src/device.c).
   mutating func askForEnd(_ device: Device) {
     distrust(device)
     askToDisconnect(device)
   }
 
-  /// From now on the link counts as gone.
+  /// Asks bluetoothd to end the link. From now on the link counts as gone.
   mutating func askToDisconnect(_ device: Device) {
     bluez.devices[device.path]?.isDisconnecting = true
     if device.isConnected { links[device.peer, default: LinkHealth()].isAskedToEnd(at: now) }

@@ -58,7 +58,7 @@ struct ConnectionWork: Sendable {
   /// Every peripheral for which something is done.
   var known: some Collection<PeerIdentifier> { judgements.keys }
 
-  /// Whether a scan has to look for one for which it had not to when this was last asked.
+  /// Whether a scan has to look for a peripheral that it did not have to look for when this was last called.
   mutating func takeSoughtAnew() -> Bool {
     defer { isAnySoughtAnew = false }
     return isAnySoughtAnew
@@ -128,7 +128,7 @@ extension BluetoothSystem {
     return result
   }
 
-  /// Whether some app wants the peripheral by now.
+  /// Whether some app wants the peripheral, and the delay that it set for its request is over.
   private func isWantedByNow(_ peer: PeerIdentifier) -> Bool {
     held.holders(of: peer).contains { holding in
       holding.manager.role == .central && holding.peripheral.isDue(at: now) && apps[holding.manager.app] != nil

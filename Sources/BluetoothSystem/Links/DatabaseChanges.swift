@@ -11,7 +11,8 @@ extension BluetoothSystem {
     newServices[device.peer, default: []].insert(attribute.handle)
   }
 
-  /// The database is whole. Whatever an app has found in another place than where it is now is invalid.
+  /// The database is complete. A service that an app has found at another handle than where it is now is invalid, and
+  /// apps are told of that and of new services.
   /// - Parameter gone: services that will not come back.
   mutating func tellDatabaseChanges(of device: Device, gone: Set<BluetoothUUID> = []) {
     let new = newServices.removeValue(forKey: device.peer) ?? []
@@ -29,7 +30,8 @@ extension BluetoothSystem {
         held[key, device.peer]?.invalidServices.subtract(moved)
         persistPeripheral(key, device.peer)
       }
-      // What an app did not ask for when it was there is not new, even if bluetoothd announces it again.
+      // A service that was there when the app last discovered services is not new, even if bluetoothd announces it
+      // again.
       let known = peripheral.seenServices ?? Set(services.map(\.handle))
       let hasNew = !new.isSubset(of: known)
       if hasNew || peripheral.seenServices == nil { held[key, device.peer]?.seenServices = known.union(new) }

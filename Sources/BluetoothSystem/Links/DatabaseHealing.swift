@@ -27,9 +27,9 @@ struct DatabaseHealing: Sendable {
   private(set) var doubted: Set<BluetoothUUID> = []
   /// Services that the peripheral has taken away on the present link.
   private var takenAway: Set<BluetoothUUID> = []
-  /// What was taken away has been waited for, and has not come back.
+  /// The system has waited for what the peripheral took away, and it has not come back. The link stays as it is.
   private var isContent = false
-  /// bluetoothd was asked to remove the device. That it goes is no end of this.
+  /// bluetoothd was asked to remove the device. The healing goes on when the device's object disappears.
   private(set) var removesDevice = false
 
   static let attemptLimit = 3
@@ -70,7 +70,8 @@ struct DatabaseHealing: Sendable {
     !hasGivenUp && !isContent && uuids.map { !missing.isDisjoint(with: $0) } ?? true
   }
 
-  /// What is missing has been waited for. Returns whether the peripheral has taken all of it away, so that there is nothing to heal.
+  /// The system has waited for what is missing. Returns whether the peripheral has taken all of it away, so that there
+  /// is nothing to heal.
   mutating func acceptsLoss() -> Bool {
     guard missing.isSubset(of: takenAway) else { return false }
     dropAt = nil
@@ -205,7 +206,7 @@ extension BluetoothSystem {
       [.peripheral: peer.uuidString, .services: names, .attempt: String(healing.attempts)])
     // The link should come back by itself, so the device is armed again: `Disconnect` may disarm it.
     disarm(peer)
-    // With the device bluetoothd forgets its database. That costs no keys if there are none.
+    // bluetoothd forgets a device's database when it removes the device. Without a bond, no keys are lost by that.
     if healing.attempts == DatabaseHealing.attemptLimit, !device.isBonded, let adapter = bluez.adapter {
       attempts[peer] = nil
       healings[peer]?.willRemoveDevice()

@@ -10,14 +10,14 @@ import TimeTypes
 /// key. It counts as half-made, and is removed so that the two pair again, only if all of these are true:
 ///
 /// - This system made it for an app that asked for the peer, while no user attended, so by Just Works.
-/// - No link has come up with it since, and the link on which it was made was lost within seconds, before the peer said
-///   anything that came a second after the bond or later (a link that lasts proves its bond while it does, because this system may
-///   be killed before it sees its end): a program that was killed in the moment of the bond says
-///   nothing. Without this rule, three short links at the edge of the range would take a good bond from a phone that left
-///   soon, and a peer that has the bond does not bond again (`JustWorksRepairing = never`). If the key of a
-///   bond that once worked is refused, the cause is either a peer that was reset, which a user must then pair again,
-///   or an attacker with the peer's address who wants to be paired with instead (BLESA, Wu and others, WOOT 2020).
-///   Such a bond stays, and the journal says what to do.
+/// - Nothing has proven it. A bond is proven by a later link on which services resolve, and on the link on which it
+///   was made, by five seconds that the link lasts after it, or by a value of the peer that arrives a second or more
+///   after it: a program that was killed in the moment of the bond says nothing. The proof is noted while the link
+///   lasts, because this system may be killed before it sees the link's end. Without this rule, three short links at
+///   the edge of the range would take a good bond from a phone that left soon, and a peer that has the bond does not
+///   bond again (`JustWorksRepairing = never`). If the key of a bond that once worked is refused, the cause is either a
+///   peer that was reset, which a user must then pair again, or an attacker with the peer's address who wants to be
+///   paired with instead (BLESA, Wu and others, WOOT 2020). Such a bond stays, and the journal says what to do.
 /// - Three links in a row have broken off at once. For the next bond with the same peer it takes six links, then
 ///   twelve and so on.
 ///

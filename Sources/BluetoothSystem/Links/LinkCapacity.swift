@@ -4,11 +4,12 @@ import BluetoothTypes
 import BusValue
 import TimeTypes
 
-/// The questions about a link that is coming up. bluetoothd shows a link about two connection events after it was made,
-/// and before it can be used: reads fail until the attribute protocol works on it, a notification is heard by nobody, and
-/// until the MTU is agreed on, notifications are cut to 18 bytes and a longer write ends after its first piece, with
-/// success. bluetoothd announces neither of these moments. It shows them, though: `GattCharacteristic1.MTU` is missing,
-/// then 23, then what was agreed on. So whatever can't go yet waits, and while something waits, the system asks.
+/// The questions that the system asks about a link that is coming up. bluetoothd shows a link about two connection
+/// events after it was made, and before it can be used. Reads fail until the attribute protocol works on it, and no
+/// notification arrives. Until the MTU is agreed on, notifications are cut to 18 bytes, and a longer write ends after
+/// its first piece, with success. bluetoothd announces neither of these moments, but a property shows them:
+/// `GattCharacteristic1.MTU` is missing, then 23, then what was agreed on. So whatever can't be sent yet waits, and
+/// while something waits, the system asks for that property.
 struct LinkCapacity: Sendable, Equatable {
   /// When the link came up.
   let since: Instant
@@ -17,7 +18,8 @@ struct LinkCapacity: Sendable, Equatable {
   private var isAsked = false
   /// The services are resolved and the last question was asked: what bluetoothd says then is final.
   private(set) var isLast = false
-  /// Values for subscribers that wait may go at this time, the short ones or all.
+  /// When waiting values for subscribers may be sent without an answer: first the short ones, after `attachPatience`,
+  /// and later all, after `patience`. `nil` if none wait.
   private(set) var giveUpAt: Instant?
 
   init(at now: Instant) { since = now }
@@ -25,14 +27,17 @@ struct LinkCapacity: Sendable, Equatable {
   /// Values wait for a link for at most this long. With the slowest usual connection interval of 100 ms, the MTU is agreed
   /// on after half a second.
   static let patience: Duration = .seconds(5)
-  /// How long after the link came up a value that needs no agreed MTU waits, if there is nothing to ask: bluetoothd shows no
-  /// characteristic of many phones. The attribute protocol works on it two connection events after bluetoothd has shown
-  /// the link: 100 ms with its own interval of 50 ms. (Notifications after 150 ms were all heard, and after 30 ms none.)
+  /// How long after the link came up a short value waits if there is nothing to ask, because bluetoothd shows no
+  /// characteristic of many phones. A short value needs no agreed MTU, only the attribute protocol. That works two
+  /// connection events after bluetoothd has shown the link: after 100 ms with bluetoothd's own interval of 50 ms.
+  /// (Notifications after 150 ms all arrived, and after 30 ms none.)
   static let attachPatience: Duration = .milliseconds(150)
-  /// An MTU of more than this has been agreed on. Everything else shows as this.
+  /// A larger MTU than this was agreed on. Before an agreement, and if the peer agrees to no more, bluetoothd shows
+  /// this one.
   static let unagreed = ATTLimits.defaultMTU
 
-  /// A connection event is 7.5 ms or more, and an answer takes several.
+  /// How long to wait before the next question. Connection events are at least 7.5 ms apart, and an answer takes
+  /// several.
   private func pause(at now: Instant) -> Duration {
     switch now - since {
     case ..<Duration.seconds(1): .milliseconds(20)
@@ -44,7 +49,7 @@ struct LinkCapacity: Sendable, Equatable {
   /// Returns whether to ask now.
   /// - Parameter isHeld: values for subscribers wait.
   mutating func ask(isNeeded: Bool, isHeld: Bool, at now: Instant) -> Bool {
-    // What has waited for that long goes in this very turn.
+    // A value whose time has come is sent in this very turn, so only later times count.
     giveUpAt = isHeld ? [Self.attachPatience, Self.patience].map { since + $0 }.first { $0 > now } : nil
     guard isNeeded, !isAsked else {
       askAt = nil
@@ -103,7 +108,7 @@ extension BluetoothSystem {
     return capacity.since + LinkCapacity.attachPatience <= now
   }
 
-  /// Asks bluetoothd how far the links are for which something waits, and ends what is known.
+  /// Asks bluetoothd about the links for which something waits, and stops asking about those whose MTU is known.
   mutating func reconcileCapacities() {
     for peer in changedPeers().filter({ capacities[$0] != nil }).sorted() {
       guard let capacity = capacities[peer] else { continue }
@@ -122,12 +127,12 @@ extension BluetoothSystem {
         let isNeeded = characteristic != nil && (isHeld || operationWaitsForLink(peer))
         var next = capacity
         let asks = next.ask(isNeeded: isNeeded, isHeld: isHeld, at: now)
-        // What has not changed is not written, because whatever is written is looked at again.
+        // An unchanged value is not written back, because every write counts as a change to be looked at again.
         if next != capacity { capacities[peer] = next }
         if asks, let characteristic { askForMTU(characteristic, peer) }
         continue
       }
-      // The first exchange of every link is over by now. Without an attribute there is nothing to ask.
+      // The MTU exchange, the first of every link, is over by now. Without a characteristic there is nothing to ask.
       var last = capacity
       let asksLast = characteristic != nil && matters(peer) && last.askLast()
       if last != capacity { capacities[peer] = last }
@@ -140,8 +145,9 @@ extension BluetoothSystem {
     }
   }
 
-  /// Whether an app may want to know what the peer's link carries: it knows the peer, or the peer may subscribe to what
-  /// it publishes. That central may be a stranger whose attributes bluetoothd remembers, with the MTU that they had at first.
+  /// Whether an app may want to know what the peer's link carries: an app uses the peer, or the peer may subscribe to
+  /// what an app publishes. Such a central may be a stranger whose attributes bluetoothd remembers with the MTU that
+  /// they had at first.
   private func matters(_ peer: PeerIdentifier) -> Bool { peers[peer] != nil || !publishing.services.isEmpty }
 
   private func operationWaitsForLink(_ peer: PeerIdentifier) -> Bool {
@@ -162,7 +168,7 @@ extension BluetoothSystem {
     bluez.devices[path]?.linkShows(mtu: PropertyValues<GattCharacteristic1>(properties).mtu)
   }
 
-  /// What the link carries is final. Remembers it for the next link, and tells apps that took it for something else.
+  /// The link's MTU is final. Remembers it for the next link, and tells apps if they took it for another value.
   mutating func linkCarries(_ mtu: Int, _ peer: PeerIdentifier) {
     let before = peers[peer]?.mtu ?? ATTLimits.defaultMTU
     if var record = peers[peer], record.mtu != mtu {
@@ -180,7 +186,8 @@ extension BluetoothSystem {
     }
   }
 
-  /// The MTU of the peer's link as far as it is known; else that of its last one; else what every link has.
+  /// The MTU of the peer's link. As long as that is not known, the MTU of its last link, or else 23, which every link
+  /// has.
   func mtu(of peer: PeerIdentifier) -> Int {
     let device = bluez.device(peer)
     if let mtu = device?.linkMTU, mtu > LinkCapacity.unagreed || capacities[peer] == nil { return mtu }

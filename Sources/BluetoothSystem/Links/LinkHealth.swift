@@ -10,7 +10,7 @@ struct LinkHealth: Sendable {
   private var since: Instant?
   /// When to end a link that still can't be used, or to ask again for its end.
   private(set) var checkAt: Instant?
-  /// How many times in a row that was done.
+  /// How many times in a row a link was ended as dead.
   private(set) var ends = 0
   var brief = BriefLinks()
   /// Links in a row that were lost before anything could be asked over them.

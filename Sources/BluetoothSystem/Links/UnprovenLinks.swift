@@ -3,15 +3,16 @@ import BlueZ
 import BluetoothTypes
 import TimeTypes
 
-/// Links of centrals that have proven nothing to the apps that they came for. A controller has a handful of links, and strangers
-/// who sit on all of them would keep others out.
+/// Links of centrals that have not proven themselves to the apps that they connected to. A controller can hold a
+/// handful of links, and strangers that occupy all of them would keep others out.
 struct UnprovenLinks: Sendable {
   private var since: [PeerIdentifier: Instant] = [:]
   var lines = RareLine()
 
   /// How long a central has to prove itself, with a pairing.
   static let patience: Duration = .seconds(30)
-  /// So many such links at a time. The oldest makes room for another, so that one stays free for who may come in.
+  /// The most such links at a time. The oldest is ended when one more comes, so that one link stays free for the next
+  /// central.
   static let limit = 3
 
   mutating func forgetAll() { since = [:] }
@@ -32,8 +33,9 @@ struct UnprovenLinks: Sendable {
 }
 
 extension BluetoothSystem {
-  /// Ends the links of strangers, if every app that publishes services says who has proven themselves. A device that the user of this
-  /// machine trusts, such as a keyboard, is none of them: nothing over the air makes a device trusted.
+  /// Ends the links of strangers, if every app that publishes services says which centrals have proven themselves. A
+  /// device that the user of this machine trusts, such as a keyboard, is no stranger: nothing over the air makes a
+  /// device trusted.
   mutating func endUnprovenLinks() {
     guard !connections.incomingLinks.isEmpty else { return unproven.forgetAll() }
     let serving = servingApps.compactMap { apps[$0] }
@@ -44,7 +46,8 @@ extension BluetoothSystem {
       guard !proven.contains(peer), let device = bluez.device(peer) else { return false }
       return device.isConnected && !device.isDisconnecting && !device.isTrusted && !isPairing(device)
     }
-    // After a start of this system, all are strangers until the apps have spoken, and phones that are at home keep their links.
+    // After a start of this system, all centrals are strangers until the apps have spoken. Their number is not limited
+    // until then, so that phones that are at home keep their links.
     let isLimited = serving.allSatisfy { $0.admission != nil }
     for peer in unproven.examine(strangers.sorted(), isLimited: isLimited, at: now) {
       if let untold = unproven.lines.tell(at: now) {
@@ -64,7 +67,7 @@ extension BluetoothSystem {
     }
   }
 
-  /// An app that says whom it lets in lets any central pair now.
+  /// Whether an app that says which centrals it lets in accepts pairings of any central now.
   var isPairingWelcome: Bool {
     servingApps.contains { name in
       guard let app = apps[name], app.link != nil else { return false }
@@ -75,7 +78,7 @@ extension BluetoothSystem {
   /// The apps that publish services.
   private var servingApps: Set<String> { Set(managers.serving.map(\.app)) }
 
-  /// An app says whom it lets in.
+  /// An app says which centrals it lets in.
   mutating func admit(_ admission: CentralAdmission, app name: String) {
     guard max(admission.proven.count, admission.known.count) <= CentralAdmission.limit else {
       return misplaced(name, "It lets in more than \(CentralAdmission.limit) centrals.")
@@ -85,6 +88,6 @@ extension BluetoothSystem {
 }
 
 extension App {
-  /// Whether it says whom it lets in, and nobody before it has.
+  /// Whether the app says itself which centrals it lets in. Until it has said so, it lets in none.
   var admitsCentrals: Bool { declaration.admitsCentrals || admission != nil }
 }

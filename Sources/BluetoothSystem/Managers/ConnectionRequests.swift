@@ -20,8 +20,9 @@ extension BluetoothSystem {
             message: "This app holds too many connection requests; cancel those that it no longer needs.")))
       return
     }
-    // Without its address, because it has not been seen since this system started, it is kept when it shows up: an
-    // identifier is computed from the address.
+    // This stores nothing if the peripheral's address is unknown, because the peripheral has not been seen since this
+    // system started. An address can't be computed from an identifier. It is stored when the peripheral shows up
+    // (`deviceAdded`).
     _ = keepPeer(peer, wasRequested: true)
     var peripheral = known ?? Peripheral()
     let isNew = peripheral.request(options, at: now, unixSeconds: unixSeconds)
@@ -33,7 +34,7 @@ extension BluetoothSystem {
       attempts[peer]?.renew()
       links[peer]?.brief.isAskedAnew()
       var fields: [JournalField: String] = [.app: key.app, .peripheral: peer.uuidString]
-      // A request that its app makes for later holds, and is not carried out before that.
+      // A request with a delay is held from now on, but is not carried out before its time.
       let delay = Int(options.startDelaySeconds * 1000)
       if delay > 0 { fields[.milliseconds] = String(delay) }
       journal(.requestHeld, fields)
@@ -136,8 +137,8 @@ extension BluetoothSystem {
 
   // MARK: After the system came back
 
-  /// The app kept running while the system was away. What it holds now is what it wants, and it shows what it was
-  /// told.
+  /// The app kept running while the system was away. The connections that its view shows are what it wants, and the
+  /// states in it are what it was told.
   mutating func resumeCentral(_ key: ManagerKey, _ view: ManagerView) {
     let isRefused = view.scan.map { refusal(of: $0, key) != nil } ?? false
     let scan = isRefused ? managers[key]?.scan?.request : view.scan

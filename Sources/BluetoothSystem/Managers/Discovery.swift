@@ -14,8 +14,8 @@ struct Discovery: Sendable {
   private var isStopping = false
   /// A filter is on its way to bluetoothd. Only one is sent at a time.
   private var isFilterAsked = false
-  /// bluetoothd tells of a device whose signal and data have not changed only in a new discovery, because it forgets all signals at
-  /// the end of the last one.
+  /// The discovery has to end and begin anew. bluetoothd announces a device whose signal and data have not changed only
+  /// in a new discovery, because it forgets all signals at the end of the last one.
   private var isOutdated = false
 
   /// When to discover, while something is looked for.
@@ -29,9 +29,11 @@ struct Discovery: Sendable {
     }
   }
 
-  /// Until when a search has every advertisement reported. A peripheral that has just been here is reported at once then.
+  /// Until when a search has every advertisement reported, so that a peripheral that was here a moment ago is reported
+  /// at once.
   private(set) var eagerUntil: Instant?
-  /// Longer than two of the kernel's rounds (10.24 s). What was not heard in one of these is new to the controller when it comes.
+  /// How long a search stays eager: longer than two of the kernel's rounds of 10.24 s. A peripheral that was not heard
+  /// in one of these rounds is new to the controller, which then reports it at once anyway.
   private static let eagerness: Duration = .seconds(30)
 
   private var pace = Pace.continuous
@@ -48,8 +50,8 @@ struct Discovery: Sendable {
   /// Another peripheral has to be found, or it has to be found again.
   mutating func searchBegins(at now: Instant) { eagerUntil = now + Self.eagerness }
 
-  /// Whether every advertisement is to be reported, and not only each peripheral once in a round. Among many that advertise, each
-  /// report costs work, so a search that finds nothing does without.
+  /// Whether every advertisement is to be reported, and not only each peripheral once in a round. Where many devices
+  /// advertise, each report costs work, so a search that finds nothing for `eagerness` stops asking for it.
   func isEager(at now: Instant) -> Bool { eagerUntil.map { now < $0 } ?? false }
 
   /// No peripheral has to be found.
@@ -78,7 +80,8 @@ struct Discovery: Sendable {
   /// - Parameter wanted: the filter to discover with, or `nil` if no discovery is wanted.
   mutating func steps(wanted: DiscoveryFilter?, at now: Instant) -> [Step] {
     guard !isStopping else { return [] }
-    // Where each peripheral is to be reported once, those that were heard before count as reported, with their signals.
+    // If each peripheral is to be reported only once from now on, those that the present discovery has heard count as
+    // reported. A new discovery reports them again.
     let hearsLess = filter?.duplicateData == true && wanted?.duplicateData == false
     let beginsAnew = isOutdated || hearsLess
     isOutdated = false

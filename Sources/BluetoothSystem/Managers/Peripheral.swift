@@ -12,10 +12,12 @@ struct Peripheral: Sendable {
   var services: [ServiceSnapshot]?
   /// Services that the app was told are invalid, and that are kept for their subscriptions.
   var invalidServices: Set<AttributeHandle> = []
-  /// All services that were there when the app last looked for some, and since. `nil` if it has not looked.
+  /// All services that were there when the app last discovered services, and those that have appeared since. `nil` if
+  /// it has discovered none.
   var seenServices: Set<AttributeHandle>?
-  /// The link that is up has completed the request. An app that kept running while the system was away has to be told so after it
-  /// has come back, even if that was queued for it already; it is the same completion.
+  /// The present link has completed the request, and the journal says so. An app that kept running while the system was
+  /// away is told of the connection once more, even if an event about it was queued already. That is not a second
+  /// completion.
   private(set) var isCompleted = false
   /// The time from which the request counts, as set by the app.
   private(set) var notBefore = Instant.zero
@@ -65,7 +67,7 @@ struct Peripheral: Sendable {
     return true
   }
 
-  /// The app cancelled the request. It knows that whether or not it has received the answer.
+  /// The app cancelled the request. It counts as told, even if it has not received the answer yet.
   mutating func isTakenBack() { (told, delivered) = (.disconnected, .disconnected) }
 
   /// It is no longer requested.
@@ -90,7 +92,7 @@ struct Peripheral: Sendable {
   mutating func linkIsUp(unixSeconds: Double) {
     told = .connected
     isCompleted = true
-    // With the link the app is shown all that is kept, and may use it again.
+    // The app is shown all services that are kept, and may use them again.
     invalidServices = []
     sinceUnixSeconds = unixSeconds
   }

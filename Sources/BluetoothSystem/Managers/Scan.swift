@@ -5,11 +5,11 @@ import BluetoothTypes
 /// One manager's scan: what it looks for, and what it has found.
 struct Scan: Sendable {
   let request: ScanRequest
-  /// Peripherals that this scan has already reported, and what it has said of each.
+  /// Peripherals that this scan has already reported, and what it has told about each.
   private var reported: [PeerIdentifier: ToldAdvertisement] = [:]
 
-  /// - Parameter reported: peripherals that the app was told of before this system began. It does not say what it was told, and passes
-  ///   over what is no news.
+  /// - Parameter reported: peripherals that the app was told of before this system started. It is unknown what the
+  ///   app was told about them.
   init(_ request: ScanRequest, reported: some Sequence<PeerIdentifier> = []) {
     self.request = request
     for peer in reported { self.reported[peer] = ToldAdvertisement() }
@@ -31,8 +31,9 @@ struct Scan: Sendable {
       || overflow.map({ !found(in: $0).isEmpty }) ?? false
   }
 
-  /// A peripheral that it looks for was seen, with this advertisement. Returns whether to tell the app: the first time, and in the
-  /// foreground also when there is something in it that was not there before. In the background a peripheral is one discovery (B2).
+  /// A peripheral that the scan looks for was seen, with this advertisement. Returns whether to tell the app. The app
+  /// is told the first time. In the foreground it is told again if the advertisement contains something new, or if the
+  /// scan allows duplicates. In the background a peripheral is one discovery (B2).
   mutating func takes(
     _ peer: PeerIdentifier, _ advertisement: AdvertisementData, inForeground isInForeground: Bool
   ) -> Bool {
@@ -44,7 +45,8 @@ struct Scan: Sendable {
 
   mutating func forgetReported() { reported = [:] }
 
-  /// The app was connected to this peripheral, and no longer is. It is news again. Returns whether it was reported.
+  /// The app was connected to this peripheral and no longer is, so the peripheral is news again. Returns whether the
+  /// scan had reported it.
   mutating func forgetReported(_ peer: PeerIdentifier) -> Bool { reported.removeValue(forKey: peer) != nil }
 
   /// The app will be told of this peripheral.

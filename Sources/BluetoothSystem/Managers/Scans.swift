@@ -43,9 +43,9 @@ extension BluetoothSystem {
     }
   }
 
-  /// Discovery blocks the kernel's passive scan for the accept list, so it runs only while something needs it. While all
-  /// who scan are in the background, it runs for a short time in each interval (B3). So their scans cost little, and
-  /// the requests of apps that wait for a link come true in between.
+  /// Discovery blocks the kernel's passive scan for the accept list, so it runs only while something needs it. While
+  /// all apps that scan are in the background, it runs for a short time in each interval (B3). So their scans cost
+  /// little, and devices on the accept list can be connected in between.
   mutating func reconcileDiscovery(needed: Bool) {
     guard let adapter = bluez.adapter else { return }
     let scans = activeScans.compactMap { key in
@@ -107,7 +107,8 @@ extension BluetoothSystem {
       if let overflow {
         advertisement.overflowServiceUUIDs = scan.found(in: overflow).filter { !offered.contains($0) }
       }
-      // What the app has asked for, it is told. The device may advertise it by now: bluetoothd would not say so.
+      // A service that the scan asks for is listed even if it was found over a link only: the device may advertise it
+      // by now, and bluetoothd has one list for both.
       advertisement.serviceUUIDs = device.uuids.filter { !device.found.contains($0) || asked.contains($0) }
       let isInForeground = isInForeground(key)
       guard managers[key]?.scan?.takes(peer, advertisement, inForeground: isInForeground) == true else { continue }

@@ -11,7 +11,7 @@ struct HeldUpdates: Sendable {
   struct Update: Sendable {
     let path: ObjectPath
     let value: [UInt8]
-    /// The subscribers it is meant for that were connected.
+    /// The connected subscribers that the value is meant for.
     let receivers: Set<PeerIdentifier>
   }
 

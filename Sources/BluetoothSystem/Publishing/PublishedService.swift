@@ -16,7 +16,7 @@ struct PublishedService: Sendable {
   private(set) var descriptors: [ObjectPath: [UInt8]] = [:]
   /// Characteristics that can be subscribed to.
   private(set) var subscribable: Set<LocalAttributeIdentifier> = []
-  /// Characteristics that have subscribers at bluetoothd since the registration.
+  /// Characteristics that bluetoothd has reported as subscribed since the registration.
   var notifying: Set<LocalAttributeIdentifier> = []
 
   init(_ record: ServiceRecord, manager: ManagerKey, root: ObjectPath, path: ObjectPath) {

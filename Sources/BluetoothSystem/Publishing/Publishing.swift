@@ -62,7 +62,8 @@ struct Publishing: Sendable {
     return services.values.lazy.compactMap { $0.descriptors[path] }.first
   }
 
-  /// bluetoothd reports the first subscriber, or that the last one left. Returns whether it had already said so.
+  /// bluetoothd reports the first subscriber, or that the last one left. Returns whether it had reported the same
+  /// before.
   mutating func setNotifying(
     _ isNotifying: Bool, _ characteristic: LocalAttributeIdentifier, of service: LocalAttributeIdentifier
   ) -> Bool {
@@ -133,7 +134,7 @@ struct Publishing: Sendable {
     advertisements[key].map { $0.content.request == request && $0.registration.isDone } ?? false
   }
 
-  /// Removes a manager's advertisement if another one is wanted now, or none.
+  /// Removes a manager's advertisement if another one, or none, is wanted now.
   mutating func withdrawAdvertisement(_ key: ManagerKey, unlessIt isAs: PublishedAdvertisement.Content?) -> AdapterCall?
   {
     guard let current = advertisements[key], current.content != isAs else { return nil }

@@ -12,8 +12,9 @@ struct PublishedDatabase {
   /// The system's own service is above (`DatabaseMark`).
   static let endOfHandles = 0xFF00
 
-  /// Generic Access and Generic Attribute: bluetoothd publishes them, and registers no others. Apple's systems refuse them to apps with
-  /// `uuidNotAllowed`, by apps' reports, and more of those that they publish themselves; bluetoothd does not mind these.
+  /// Generic Access and Generic Attribute. bluetoothd publishes them itself, and refuses to register others with these
+  /// UUIDs. By apps' reports, Apple's systems refuse them with `uuidNotAllowed`, and they also refuse some other
+  /// services that they publish themselves. bluetoothd accepts those others.
   private static let ownServices: Set<BluetoothUUID> = [BluetoothUUID(UInt16(0x1800)), BluetoothUUID(UInt16(0x1801))]
 
   /// Why a manager can't publish a service, or `nil` if it can.

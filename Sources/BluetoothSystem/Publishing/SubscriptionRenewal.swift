@@ -3,28 +3,28 @@ import BlueZ
 import BluetoothTypes
 import TimeTypes
 
-/// A linked central that counts as subscribed to a service which was registered anew on its link, and that bluetoothd has
-/// not reported as subscribed since.
+/// Waits for a central to subscribe again to services that were registered anew while its link was up.
 ///
-/// With a registration bluetoothd forgets its subscribers. A central hears of the change (Service Changed) and subscribes
-/// again. It does not if it heard that before its bluetoothd could act on it, for example while the link came up: it
-/// then goes on believing that it is subscribed, and no value reaches it any more. The next link repairs that, because
-/// a central subscribes again on each link. So a link on which nothing was renewed is ended, once.
+/// When a service is registered anew, bluetoothd forgets its subscribers. A central hears of the change (Service
+/// Changed) and subscribes again. It does not if it heard of the change before its bluetoothd could act on it, for
+/// example while the link came up. It then goes on believing that it is subscribed, and no value reaches it any more.
+/// The next link repairs that, because a central subscribes again on each link. So a link on which a subscription was
+/// not renewed is ended, once.
 ///
-/// A latchkeyd that dies while a central's link comes up takes a subscription with it of which it has not heard, or that it
-/// has not stored. So the next one expects subscriptions of each central whose link it finds coming up.
+/// A latchkeyd that dies while a central's link comes up may lose a subscription that it has not heard of, or has not
+/// stored. So the next latchkeyd waits for subscriptions of each central whose link it finds coming up.
 ///
-/// bluetoothd does not say whose a subscription is. On a link that was still coming up, one that another central may have made
-/// renews nothing. A central whose link came up at the registration or after it subscribes by itself, so one subscription for
-/// each of those renews nothing either.
+/// bluetoothd does not say which central has subscribed. So a subscription that another central may have made is no
+/// renewal for a central whose link was still coming up at the registration. And a central whose link came up at the
+/// registration or later subscribes by itself, so as many reports as there are such centrals are no renewals.
 struct SubscriptionRenewal: Sendable {
-  /// Characteristics of which no subscription was reported since their registration.
+  /// Characteristics whose subscription the central has not renewed, as far as is known.
   private(set) var awaited: Set<LocalAttributeIdentifier> = []
-  /// Those that were registered while the link came up, so that the central may not have noticed.
+  /// Characteristics that were registered while the link was coming up, so that the central may not have noticed.
   private var unnoticed: Set<LocalAttributeIdentifier> = []
-  /// Those to which the central may have subscribed without anybody's knowledge.
+  /// Characteristics of which this latchkeyd does not know whether the central was subscribed.
   private var unheard: Set<LocalAttributeIdentifier> = []
-  /// The devices whose links were up when a characteristic was registered.
+  /// For each characteristic, the devices whose links were up, with services resolved, when it was registered.
   private var present: [LocalAttributeIdentifier: Set<PeerIdentifier>] = [:]
   /// How many subscriptions were reported since then.
   private var reports: [LocalAttributeIdentifier: Int] = [:]
@@ -34,9 +34,9 @@ struct SubscriptionRenewal: Sendable {
   static let patience: Duration = .seconds(15)
 
   /// - Parameters:
-  ///   - present: the devices whose links are up.
+  ///   - present: the devices whose links are up and whose services are resolved.
   ///   - isComingUp: whether bluetoothd was still discovering the other side's services, as that side does at the same time.
-  ///   - isUnheard: nobody knows whether the central was subscribed.
+  ///   - isUnheard: it is not known whether the central was subscribed.
   mutating func awaits(
     _ characteristic: LocalAttributeIdentifier, present: Set<PeerIdentifier>, isComingUp: Bool, isUnheard: Bool,
     at now: Instant
@@ -49,7 +49,8 @@ struct SubscriptionRenewal: Sendable {
     endsAt = now + Self.patience
   }
 
-  /// - Parameter makers: those who can have subscribed.
+  /// A subscription to the characteristic was reported.
+  /// - Parameter makers: the devices that may have made it.
   mutating func renewed(_ characteristic: LocalAttributeIdentifier, by makers: Set<PeerIdentifier>) {
     reports[characteristic, default: 0] += 1
     let newcomers = makers.subtracting(present[characteristic] ?? [])
@@ -59,12 +60,13 @@ struct SubscriptionRenewal: Sendable {
     }
   }
 
-  /// Whether only a subscription of the central's own renews it, and not that bluetoothd notifies at all.
+  /// Whether the subscription counts as renewed only if this central has made it. Otherwise it is enough that
+  /// bluetoothd has any subscriber of the characteristic.
   func needsOwn(_ characteristic: LocalAttributeIdentifier) -> Bool {
     unnoticed.contains(characteristic) || reports[characteristic] != nil
   }
 
-  /// Whether the central may have subscribed without anybody's knowledge.
+  /// Whether it is not known if the central was subscribed.
   func isUnheard(_ characteristic: LocalAttributeIdentifier) -> Bool { unheard.contains(characteristic) }
 }
 
@@ -75,7 +77,7 @@ extension BluetoothSystem {
     let characteristics = service.subscribable.subtracting(service.notifying).sorted()
     let present = Set(bluez.devices.connectedDevices.filter(\.isResolved).map(\.peer))
     for device in linkedCentrals {
-      // Nobody knows since when the link has been there, so it was there before this latchkeyd.
+      // The time at which the link came up is not known, so the link is older than this latchkeyd.
       let mayBeUnheard = !isNew && !device.isResolved && device.connectedUnixSeconds == nil
       for characteristic in characteristics {
         let isKnown = countsAsSubscribed(device.peer, characteristic, of: service.manager)
@@ -88,7 +90,7 @@ extension BluetoothSystem {
   }
 
   /// bluetoothd has reported a subscription. It does not say whose.
-  /// - Parameter makers: those who can have made it.
+  /// - Parameter makers: the devices that may have made it.
   mutating func subscriptionRenewed(_ characteristic: LocalAttributeIdentifier, by makers: [Device]) {
     let makers = Set(makers.map(\.peer))
     for peer in makers {

@@ -31,7 +31,7 @@ extension BluetoothSystem {
     let wasNotifying = publishing.setNotifying(true, characteristic, of: service)
     haveSubscriptionsChanged = true
     let centrals = possibleSubscribers(key, service)
-    // Of several centrals, another one may show no life at all.
+    // Of several centrals, it is not known which one has subscribed and so shows life.
     if centrals.count == 1 { visitShowsLife(centrals[0].path) }
     subscriptionRenewed(characteristic, by: centrals)
     for device in centrals {

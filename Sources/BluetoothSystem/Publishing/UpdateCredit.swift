@@ -8,11 +8,12 @@ struct UpdateCredit: Sendable {
   /// Below zero if the app pushed values just before it received new credit.
   private var left = 0
   private var used = 0
-  /// When spent credit is returned, and the earliest time for the next return.
+  /// When spent credit is returned.
   private var due: Instant?
   var deadline: Instant? { isPaused ? nil : due }
   /// Values wait for a link that is coming up, so no credit is returned.
   private var isPaused = false
+  /// The earliest time for the next return.
   private var notBefore = Instant.zero
 
   /// Returns whether this grants the first credit, which the app is to be told of.

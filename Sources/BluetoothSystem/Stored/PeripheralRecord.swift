@@ -9,7 +9,7 @@ package struct PeripheralRecord: Sendable, Hashable {
   package var options: ConnectOptions
   /// The app holds a connection request, or the connection that resulted from it.
   package var isWanted: Bool
-  /// The state that the app was last told.
+  /// The connection's state after the last event that the app has handled (`Peripheral.delivered`).
   package var told: PeripheralState
   /// What the app has discovered and subscribed to.
   package var services: [ServiceSnapshot]?

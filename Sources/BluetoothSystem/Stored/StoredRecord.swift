@@ -1,7 +1,8 @@
 import FoundationEssentials
 
-/// One record of what the system has promised. Indirect: there are thousands of them in one tree, and a change in it copies all
-/// that are next to the one that changes. Of each that is a reference then, and the small kinds take no room for the large ones.
+/// One record of what the system has promised. It is indirect because one tree holds thousands of records, and a change
+/// copies a record's neighbours in the tree. With indirection it copies only references to them, and a small record
+/// takes no more memory than it needs.
 package indirect enum StoredRecord: Sendable, Hashable {
   case settings(SettingsRecord)
   case app(AppRecord)

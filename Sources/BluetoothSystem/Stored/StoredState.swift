@@ -10,7 +10,8 @@ package struct StoredState: Sendable, Hashable {
   package init() {}
 
   package init(_ records: some Sequence<StoredRecord>) {
-    // Thousands of peripherals name the same few managers. What was read of each has texts of its own.
+    // Thousands of peripherals name the same few managers. Each was read from disk with strings of its own, so all of
+    // them are given one shared key.
     var managers: Set<ManagerKey> = []
     for record in records {
       var record = record
