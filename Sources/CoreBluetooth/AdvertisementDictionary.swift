@@ -57,7 +57,7 @@ extension AdvertisementRequest {
 }
 
 extension CBPeripheralManager {
-  /// The log says which services nobody finds while the app is open.
+  /// Logs which services are left out of the advertisement, because it has no room for them.
   func noteLeftOut(of request: AdvertisementRequest) {
     let leftOut = Set(request.serviceUUIDs).subtracting(request.servicesWithRoom).sorted().map { "\(CBUUID($0))" }
     guard !leftOut.isEmpty else { return }

@@ -23,11 +23,11 @@ package struct AppIdentity: Sendable, Hashable {
 
   /// Reads the property list at `LATCHKEY_INFO_PLIST`, or else `Info.plist` beside the executable.
   package static func ofThisProcess() throws(Missing) -> AppIdentity {
-    // Not by `ProcessInfo`, which copies the whole environment: this is on the way to a dead app's first event.
+    // `ProcessInfo` would copy the whole environment, and every relaunched app runs this code before its first event.
     if let path = getenv("LATCHKEY_INFO_PLIST") {
       return try read(String(cString: path), foundBy: "the environment variable LATCHKEY_INFO_PLIST names it")
     }
-    // `Bundle.main` lists the program's folder twice, and is made only here.
+    // `Bundle.main` lists the program's folder twice when it is first used, so it is used only where it is needed.
     let executable = Bundle.main.executablePath ?? CommandLine.arguments.first ?? ""
     let path = URL(fileURLWithPath: executable).deletingLastPathComponent().appendingPathComponent("Info.plist").path
     return try read(path, foundBy: "it is looked for beside the executable; LATCHKEY_INFO_PLIST can name another")

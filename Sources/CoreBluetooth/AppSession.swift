@@ -29,10 +29,11 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   }
 
   package let logger: Logger
-  /// `nil` but in a test.
+  /// `nil` outside tests.
   let observer: (any SessionObserver)?
   private let identity: AppIdentity?
-  /// Keeps what the app has stored, before it says that it has handled everything. It may be killed then.
+  /// Writes what the app has stored (`UserDefaults`) to disk. Called before the system hears that the app has handled
+  /// everything, because the system may end the app from then on.
   private let keep: (@Sendable () -> Void)?
   private var phase = Phase.away
   private var connection: (any AppLinkConnection)?
@@ -42,9 +43,10 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   private var lastEvent: EventSequence?
   private var actions = RequestedActions()
   private var told = ToldUser()
-  /// Whom the app lets in. It is repeated to a system that comes back.
+  /// Which centrals the app lets in. A system that comes back is told it again.
   private var admission: CentralAdmission?
-  /// Events whose delegate call has not returned, and managers that have not been brought back yet.
+  /// The number of events whose delegate calls have not returned, plus the managers that have not been brought back
+  /// yet.
   private var outstanding = 0
   private let phaseChanged = NSCondition()
   /// The last state that a manager was told says that the user does not let this app use Bluetooth.
@@ -109,7 +111,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     }
   }
 
-  /// - Parameter waited: The manager with the same restore identifier for whose end this one has waited.
+  /// - Parameter waited: The manager with the same restore identifier that this one has already waited for.
   private func enter(_ manager: CBManager, waited: ManagerIdentifier? = nil) {
     if let other = namesake(of: manager) {
       if other.managerIdentifier == waited { reject(manager) } else { enter(manager, afterTurnOf: other) }
@@ -125,7 +127,8 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     }
   }
 
-  /// An app that makes its manager anew may do so in a call of the old one's delegate, which keeps the old one alive until it returns.
+  /// Registers the manager after the other one's present delegate call. An app may replace a manager within such a
+  /// call, which keeps the old manager alive until it returns.
   private func enter(_ manager: CBManager, afterTurnOf other: CBManager) {
     other.delivery.async { [weak self, weak manager, waited = other.managerIdentifier] in
       locked {
@@ -144,7 +147,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     deliverState(.unsupported, to: manager)
   }
 
-  /// In the order in which they were made.
+  /// All managers that still exist, in the order in which they were made.
   var livingManagers: [CBManager] {
     locked { managers.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap(\.value.manager) }
   }
@@ -154,7 +157,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     guard let restoreIdentifier = manager.creation.restoreIdentifier else { return nil }
     for (identifier, box) in managers {
       guard let other = box.manager else {
-        // It was deallocated, and its message to the system is still on its way, so it is forgotten now.
+        // The other manager was deallocated, but `forget` has not been called for it yet, so it is forgotten now.
         forget(identifier)
         continue
       }
@@ -167,7 +170,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   private func create(_ manager: CBManager) {
     manager.isKnownToSystem = true
     if manager.hasPartsToRestore {
-      // They are of a system that went away before it had told the rest.
+      // The parts came from a system that went away before it had sent the rest.
       manager.hasPartsToRestore = false
       manager.enqueue {
         locked { manager.forgetPartsToRestore() }
@@ -279,8 +282,9 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
       if case .operationCompleted(_, let operation, _) = event.body {
         (manager as? CBCentralManager)?.answered(operation)
       }
-      // An event does not keep its manager alive: an app that has released it may make another with the same restore identifier.
-      // So this thread lets go of it under the lock, too, without which nobody looks whether it is there.
+      // A queued event must not keep its manager alive: an app that has released the manager may make another with the
+      // same restore identifier. This thread's own reference is let go under the lock for the same reason, because
+      // `namesake(of:)` looks for the manager under the lock.
       manager.enqueue { [weak manager] in
         manager?.apply(event.body)
       } after: { [self] in
@@ -321,12 +325,13 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
 
   func report(_ report: AppReport) { tell { told in told.report(report) } }
 
-  /// Shows that Bluetooth is off, or no longer. Called under the lock.
+  /// Shows the user that Bluetooth is off, or takes that back. Called under the lock.
   func showPowerAlert(after before: ManagerState?, now state: ManagerState) {
     tell { told in told.showPowerAlert(after: before, now: state) }
   }
 
-  /// Tells the system what there is to tell, if it is there. Otherwise it is told when it comes back.
+  /// Applies a change, and sends the request that results from it. While the system is away, the request is kept for
+  /// it.
   private func tell(_ change: (inout ToldUser) -> Request?) {
     locked {
       guard let request = change(&told) else { return }

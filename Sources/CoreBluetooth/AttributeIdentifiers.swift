@@ -3,13 +3,13 @@ import Foundation
 import Synchronization
 import Timekeeping
 
-/// Draws the identifiers of published attributes, in the form of UUID version 7 (RFC 9562, section 5.7): in this process a later
-/// one is greater, and from launch to launch as well unless the clock is set back.
+/// Makes the identifiers of published attributes, in the form of UUID version 7 (RFC 9562, section 5.7). Each is
+/// greater than the ones made before, in this process and in earlier launches, unless the clock was set back.
 ///
-/// The system sorts an app's services by their identifiers. So they are published, and removed, in the order in which the app
-/// made them, also after a relaunch.
+/// The system sorts an app's services by their identifiers. So it publishes and removes them in the order in which the
+/// app made them, also after a relaunch.
 enum AttributeIdentifiers {
-  /// Milliseconds since 1970, then 12 bits that count within one (method 1 of section 6.2).
+  /// The last count: milliseconds since 1970, then 12 bits that count within one millisecond (method 1 of section 6.2).
   private static let last = Mutex<UInt64>(0)
 
   static func next() -> LocalAttributeIdentifier {
@@ -21,7 +21,7 @@ enum AttributeIdentifiers {
     (bytes.0, bytes.1, bytes.2) = (byte(count >> 52), byte(count >> 44), byte(count >> 36))
     (bytes.3, bytes.4, bytes.5) = (byte(count >> 28), byte(count >> 20), byte(count >> 12))
     (bytes.6, bytes.7) = (0x70 | byte(count >> 8) & 0x0F, byte(count))
-    // What is left is random, and has the variant of version 4 already, which is the same.
+    // The other bytes stay random. They already have the right variant, which versions 4 and 7 share.
     return LocalAttributeIdentifier(UUID(uuid: bytes))
   }
 

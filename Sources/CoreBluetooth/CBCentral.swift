@@ -11,8 +11,9 @@ open class CBCentral: CBPeer, @unchecked Sendable {
     super.init(snapshot.identifier)
   }
 
-  /// Bytes that fit in one notification or indication. 20 until the MTU of a link with the central is known: from its first
-  /// request, or from its own attributes. From then on, what its last link carried counts until the present one is known.
+  /// The number of bytes that fit in one notification or indication. It is 20 until the MTU of a link with the central
+  /// is known, from the central's first request or from its own attributes. On a later link, the MTU of the last link
+  /// counts until that of the present one is known.
   open var maximumUpdateValueLength: Int { locked { maximumLength } }
 
   func update(_ snapshot: CentralSnapshot) { locked { maximumLength = snapshot.maximumUpdateValueLength } }

@@ -26,12 +26,13 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   /// The options of every connection that the app asked for.
   var connectOptions: [PeerIdentifier: ConnectOptions] = [:]
   var scan: ScanRequest?
-  /// The peripherals that a scan without duplicates has reported. One to which the app was connected meanwhile is reported anew.
+  /// The peripherals that the scan has reported, and what was told about each. A peripheral is removed when its
+  /// connection ends, so that it is reported again.
   var discovered: [PeerIdentifier: ToldAdvertisement] = [:]
   var pending: [OperationIdentifier: PendingOperation] = [:]
   var connectionWatch: ConnectionWatch?
   private var tableLimit = 64
-  /// The peripherals that are to be restored, as far as they have come.
+  /// The peripherals to restore that have arrived so far. The last of them comes with `willRestoreCentral`.
   var partsToRestore: [PeripheralSnapshot] = []
 
   struct WeakPeripheral { weak var peripheral: CBPeripheral? }
@@ -73,7 +74,8 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     set { locked { currentDelegate = newValue } }
   }
 
-  /// A restored scan goes on before the first state is told: the system has never stopped it, so this is `true` in `willRestoreState`.
+  /// Whether the manager scans. It is `true` in `willRestoreState` if a scan is restored, although no state has been
+  /// told yet: the system has never stopped that scan.
   open var isScanning: Bool { locked { scan != nil && (toldState ?? .poweredOn) == .poweredOn } }
 
   @discardableResult
@@ -92,6 +94,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     }
   }
 
+  /// Ends the scan.
   open func stopScan() {
     guard acceptsCommands("stopScan()") else { return }
     locked {
@@ -160,9 +163,8 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     return locked { peers.compactMap { table[$0]?.peripheral } }
   }
 
-  /// Peripherals that are connected to this machine through any app and offer one of the services; none if no service is named.
-  /// For this app each
-  /// is disconnected until the app connects to it itself.
+  /// Peripherals that are connected to this machine through any app and offer one of the services. The result is empty
+  /// if no service is named. For this app each of them is disconnected until the app connects to it itself.
   @discardableResult
   open func retrieveConnectedPeripherals(withServices serviceUUIDs: [CBUUID]) -> [CBPeripheral] {
     guard acceptsCommands("retrieveConnectedPeripherals(withServices:)") else { return [] }
@@ -190,9 +192,9 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  /// From now on `connectionEventDidOccur` tells when a matching peripheral is connected to this machine, whichever app or
-  /// side made the link, and when it no longer is. A second call replaces the first; `nil` takes it back. Connections of
-  /// Bluetooth Classic are not told: latchkeyd sees LE alone.
+  /// From now on `connectionEventDidOccur` tells the delegate when a matching peripheral is connected to this machine,
+  /// whichever app or side made the link, and when it no longer is. A second call replaces the first; `nil` ends the
+  /// reports. Connections of Bluetooth Classic are not reported, because latchkeyd sees only Bluetooth LE.
   open func registerForConnectionEvents(options: [CBConnectionEventMatchingOption: Any]? = nil) {
     let watch = options.map { ConnectionWatch(appOptions: $0) }
     guard acceptsCommands("registerForConnectionEvents(options:)") else { return }

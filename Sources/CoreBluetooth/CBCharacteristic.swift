@@ -29,7 +29,7 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
   open var value: Data? { locked { currentValue } }
   /// The descriptors discovered so far; `nil` before a discovery.
   open var descriptors: [CBDescriptor]? { locked { descriptorList } }
-  /// Never: a characteristic's value is not broadcast, on Apple's systems neither.
+  /// Always `false`: a characteristic's value is not broadcast, neither here nor on Apple's systems.
   @available(*, deprecated, message: "not supported")
   open var isBroadcasted: Bool { false }
   /// Whether this app is subscribed.
@@ -47,7 +47,7 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
     }
   }
 
-  /// As Apple's systems print data: all of up to 24 bytes, else the first 16 and the last 8.
+  /// Data as Apple's systems print it: all bytes if there are at most 24, otherwise the first 16 and the last 8.
   private static func text(of data: Data) -> String {
     func hexadecimal(_ bytes: Data) -> String {
       var text = ""

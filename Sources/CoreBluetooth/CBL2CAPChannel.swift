@@ -12,9 +12,10 @@ public typealias CBL2CAPPSM = UInt16
 /// delegate is told the end by `endEncountered`, after all that came before it. While the app is suspended, what arrives waits,
 /// as much as the peer has credits for; it does not wake the app.
 ///
-/// What differs from iOS: a stream scheduled on the main run loop calls its delegate on the main queue, so it also works in a
-/// program that calls `dispatchMain()`; and one scheduled on `RunLoop.current` by code on a manager's own queue calls its
-/// delegate on that queue, where iOS would never call it. `property(forKey:)` has no properties, and `getBuffer` no buffer.
+/// Three things differ from iOS. A stream that is scheduled on the main run loop calls its delegate on the main queue,
+/// so it also works in a program that calls `dispatchMain()`. A stream that is scheduled on `RunLoop.current` by code
+/// on a manager's own queue calls its delegate on that queue; iOS would never call it. And the streams have no
+/// properties (`property(forKey:)`) and no buffer (`getBuffer`).
 open class CBL2CAPChannel: CoreBluetoothObject, @unchecked Sendable {
   private let remote: CBPeer
   private let number: CBL2CAPPSM
@@ -33,7 +34,7 @@ open class CBL2CAPChannel: CoreBluetoothObject, @unchecked Sendable {
   ///   - mtu: the longest packet that may be sent, in bytes.
   ///   - queue: the manager's.
   ///   - delivery: how the manager calls its delegate on the queue.
-  ///   - session: of the app, whose code the streams' delegates are.
+  ///   - session: the session of the app that owns the streams' delegates.
   convenience init(
     peer: CBPeer, psm: CBL2CAPPSM, socket: ChannelDescriptor, mtu: UInt16, queue: DispatchQueue,
     delivery: SerialDelivery, session: AppSession? = nil
@@ -50,7 +51,8 @@ open class CBL2CAPChannel: CoreBluetoothObject, @unchecked Sendable {
     self.end = end
   }
 
-  /// The app's connection has ended. The link may stay for others, or for a while. What has arrived can still be read.
+  /// The app's connection has ended, and the channel with it, even if the link stays up for other apps. What has
+  /// arrived can still be read.
   func connectionEnded() { end?.end() }
 
   /// The device at the other end.

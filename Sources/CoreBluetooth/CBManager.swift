@@ -18,7 +18,7 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
   var isKnownToSystem = false
   /// The system has sent an event for this manager. It has been delivered or is on the queue.
   var hasHeard = false
-  /// The system has sent a part of what is to be restored. Before all of it is there, that counts for nothing.
+  /// The system has sent only parts of what is to be restored. They count for nothing until the rest has come.
   var hasPartsToRestore = false
   /// The state last told, or `nil` before the first.
   var toldState: ManagerState?
@@ -26,8 +26,8 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
   /// The user is to be told if Bluetooth is off when the manager is made.
   private var showsPowerAlert = false
 
-  /// Not for apps, which make a `CBCentralManager` or a `CBPeripheralManager`. An app's subclass of these inherits their
-  /// initializers only if this class has no other designated initializer than this.
+  /// Apps make a `CBCentralManager` or a `CBPeripheralManager` instead. This is public because an app's subclass of
+  /// those inherits their initializers only if this class has no other designated initializer.
   public override init() {}
 
   /// Completes the initialization of a role's manager.
@@ -60,8 +60,8 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
   @available(*, deprecated, message: "use the class property")
   open var authorization: CBManagerAuthorization { Self.authorization }
 
-  /// Runs `work` on the manager's queue, later, and `after` when everything that `work` put on that queue has run. (On a
-  /// concurrent queue nobody knows when that is: there `after` may run earlier.)
+  /// Runs `work` on the manager's queue, later. Runs `after` when everything that `work` put on that queue has run. On
+  /// a concurrent queue that moment can't be known, and `after` may run earlier.
   func enqueue(_ work: @escaping @Sendable () -> Void, after: @escaping @Sendable () -> Void) {
     delivery.async { [session, queue] in
       // Objects that a delegate creates belong to the same app.
@@ -108,7 +108,7 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
     return false
   }
 
-  /// A delegate that expects to be restored, of a manager that is not.
+  /// Logs that the delegate expects a restoration while the manager has no restore identifier.
   private func noteUselessRestoration() {
     let name = creation.role == .central ? "centralManager" : "peripheralManager"
     guard let delegate = delegateObject,
@@ -121,7 +121,7 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
       """)
   }
 
-  /// Nobody is told `willRestoreState`: the delegate is set too late, or the app does not keep it.
+  /// Logs that no delegate is told `willRestoreState`: the app sets the delegate too late, or does not keep it.
   func noteLostRestoration() {
     session.logger.critical(
       """
@@ -134,8 +134,8 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
   var delegateObject: AnyObject? { nil }
   func applyRoleEvent(_ body: Event.Body) {}
   func tellState() {}
-  /// The state was `poweredOn` and no longer is. Called under the lock. It is not called for what was restored while
-  /// the radio was off, which continues when the radio is on.
+  /// The state was `poweredOn` and no longer is. Called under the lock. It is not called for what is restored while the
+  /// radio is off: that goes on when the radio is on.
   func radioDidEnd() {}
   /// The app may not use Bluetooth any more. The system has forgotten what the manager asked for. Called under the lock.
   func accessDidEnd() {}

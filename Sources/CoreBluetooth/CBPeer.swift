@@ -3,7 +3,7 @@ import Foundation
 
 /// A remote device.
 open class CBPeer: CoreBluetoothObject, NSCopying, @unchecked Sendable {
-  /// The same for every app of this machine, across restarts and reboots.
+  /// The device's identifier: the same for every app of this machine, across restarts and reboots.
   public var identifier: UUID { peer.rawValue }
   let peer: PeerIdentifier
 

@@ -15,14 +15,15 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   }
   /// The delegate was told of the present connection.
   var isToldConnected = false
-  /// The delegate need not be told again: a request that the app repeated while the connection was on its way asked for
-  /// nothing more.
+  /// The delegate has been told of the connection, and the app has not asked again since. So it need not be told once
+  /// more.
   var isConnectionKnown: Bool { isToldConnected && !isAwaitingConnection }
   /// The app, or the system on its behalf, wants a connection that does not exist yet.
   var isAwaitingConnection = false
-  /// The app has cancelled, and the system has not answered that. What it tells until then is from before.
+  /// The app has cancelled the connection, and the system has not answered yet. Until it does, its events about the
+  /// connection are older than the cancellation.
   var isCancelling = false
-  /// Channels that were opened on the present connection, with which they end.
+  /// Channels that were opened on the present connection. They end with it.
   private var channels: [WeakChannel] = []
 
   private struct WeakChannel { weak var channel: CBL2CAPChannel? }
@@ -37,13 +38,15 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   var unansweredWrites = 0
   /// The app was told to wait before further writes without response. `peripheralIsReady` follows when there is room.
   var isRefusingWrites = false
-  /// The app has written without response since it was last told `peripheralIsReady`. It is told when all that has gone out.
+  /// The app has written without response since it was last told `peripheralIsReady`. It is told again when all these
+  /// writes have been sent.
   var owesReadiness = false
 
   /// How many writes without response may be on their way to the system before `canSendWriteWithoutResponse` is `false`.
   static let writeWindow = PeripheralOperation.writeWindow
-  /// How many may be at all. Apps that never ask write in one go: as on Apple's systems, what comes beyond the window is sent as far
-  /// as there is room (CBPeripheral.h, `writeValue:forCharacteristic:type:`: "best-effort").
+  /// The most writes without response that may be on their way. Some apps never ask `canSendWriteWithoutResponse` and
+  /// write everything at once. As on Apple's systems, writes beyond the window are sent as far as there is room
+  /// (CBPeripheral.h, `writeValue:forCharacteristic:type:`: "best-effort").
   static let writeLimit = 128
 
   init(_ peer: PeerIdentifier, manager: CBCentralManager) {
@@ -65,17 +68,19 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
   open var name: String? { locked { currentName } }
   open var state: CBPeripheralState { locked { currentState } }
-  /// The services discovered so far; `nil` before a discovery. The end of a connection invalidates them, before `didDisconnectPeripheral`
-  /// is called, so an app discovers them again. What this app is still subscribed to, with a bond, is there again at `didConnect`; and
-  /// so is what was restored to this process, until it is told that a connection has ended.
+  /// The services discovered so far; `nil` before a discovery. The end of a connection invalidates them before
+  /// `didDisconnectPeripheral` is called, so an app discovers them again. There are two exceptions. If the app is still
+  /// subscribed and bonded, what it discovered is there again at `didConnect`. And what was restored to this process
+  /// stays until the app is told that a connection has ended.
   open var services: [CBService]? { locked { serviceList } }
   @available(*, deprecated, message: "use readRSSI()")
   open var rssi: NSNumber? { locked { lastRSSI } }
-  /// Whether the peripheral may read the notifications of this machine. Never: Apple's notification centre is not on Linux.
+  /// Always `false`: a peripheral can't read this machine's notifications, because Apple's notification centre is not
+  /// on Linux.
   open var ancsAuthorized: Bool { false }
 
   /// Whether a write without response would be accepted now. If not, `peripheralIsReady(toSendWriteWithoutResponse:)`
-  /// follows, as it does when all writes without response have gone out, be it a single one.
+  /// follows. That is also called when all writes without response have been sent, even after a single one.
   open var canSendWriteWithoutResponse: Bool {
     locked {
       guard currentState == .connected else { return false }
@@ -83,8 +88,9 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     }
   }
 
-  /// In bytes. Without response, what the present link carries, or, until that is known, what the last link did; 20 if there
-  /// was none, until services are discovered. The system holds a write until the link can carry it.
+  /// The longest value that may be written, in bytes. For a write without response this is what the present link
+  /// carries. Until that is known, it is what the last link carried, or 20 if there was none. The system holds a write
+  /// until the link can carry it.
   @discardableResult
   open func maximumWriteValueLength(for type: CBCharacteristicWriteType) -> Int {
     switch type {
@@ -95,24 +101,28 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
   // MARK: Discovery
 
-  /// Finds those services that are in `serviceUUIDs`, or all if that is `nil` or empty. Services that belong to the system are never found: Generic Access
-  /// (1800), Generic Attribute (1801), Human Interface Device (1812) and Apple's notification centre.
+  /// Discovers the services in `serviceUUIDs`, or all services if that is `nil` or empty. Services that belong to the
+  /// system are never found: Generic Access (1800), Generic Attribute (1801), Human Interface Device (1812) and Apple's
+  /// notification centre.
   open func discoverServices(_ serviceUUIDs: [CBUUID]?) {
     perform(.discoverServices(serviceUUIDs.bluetoothUUIDs), for: nil, "discoverServices(_:)")
   }
 
+  /// Discovers the services that a service includes: those named, or all if none is named.
   open func discoverIncludedServices(_ includedServiceUUIDs: [CBUUID]?, for service: CBService) {
     perform(
       .discoverIncludedServices(includedServiceUUIDs.bluetoothUUIDs, service: service.handle), for: service,
       "discoverIncludedServices(_:for:)")
   }
 
+  /// Discovers a service's characteristics: those named, or all if none is named.
   open func discoverCharacteristics(_ characteristicUUIDs: [CBUUID]?, for service: CBService) {
     perform(
       .discoverCharacteristics(characteristicUUIDs.bluetoothUUIDs, service: service.handle), for: service,
       "discoverCharacteristics(_:for:)")
   }
 
+  /// Discovers a characteristic's descriptors.
   open func discoverDescriptors(for characteristic: CBCharacteristic) {
     perform(
       .discoverDescriptors(characteristic: characteristic.handle), for: characteristic, "discoverDescriptors(for:)")
@@ -120,6 +130,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
   // MARK: Values
 
+  /// Reads the value. `didUpdateValueFor` reports the result.
   open func readValue(for characteristic: CBCharacteristic) {
     let refusal: CBATTError.Code? = characteristic.properties.contains(.read) ? nil : .readNotPermitted
     perform(.readCharacteristic(characteristic.handle), for: characteristic, "readValue(for:)", refusal: refusal)
@@ -161,6 +172,8 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     return nil
   }
 
+  /// Subscribes to the characteristic's notifications or indications, or ends the subscription.
+  /// `didUpdateNotificationStateFor` reports the result.
   open func setNotifyValue(_ enabled: Bool, for characteristic: CBCharacteristic) {
     let canNotify = !characteristic.properties.isDisjoint(with: [.notify, .indicate])
     perform(
@@ -185,6 +198,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
       .writeDescriptor(descriptor.handle, value: Array(data)), for: descriptor, "writeValue(_:for:)", refusal: refusal)
   }
 
+  /// Reads the signal strength of the link. `didReadRSSI` reports it in dBm.
   open func readRSSI() { perform(.readRSSI, for: nil, "readRSSI()") }
 
   /// Opens a channel to the peripheral's L2CAP service with this number, 1 to 255. `peripheral(_:didOpen:error:)` gives the

@@ -29,7 +29,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   var isRefusingUpdates = false
   /// Characteristics for which the log has already said that a value for some subscribers reaches all.
   private var broadcasting: Set<LocalAttributeIdentifier> = []
-  /// Results for which the log has already said that the central gets another.
+  /// Error codes for which the log has already said that the central gets another error.
   private var replacedResults: Set<Int> = []
   /// Whether the log has already said that no central gets the result of some writes.
   private var hasNotedUnheard = false
@@ -96,12 +96,14 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
 
   // MARK: Advertising
 
-  /// Advertising ends with the radio. After a state other than `poweredOn`, it must be started again. What is restored goes on before
-  /// the first state is told, so this is `true` in `willRestoreState`.
+  /// Whether the manager advertises. Advertising ends with the radio, and must be started again after a state other
+  /// than `poweredOn`. It is `true` in `willRestoreState` if an advertisement is restored, although no state has been
+  /// told yet.
   open var isAdvertising: Bool { locked { isAdvertisingNow && (toldState ?? .poweredOn) == .poweredOn } }
 
-  /// Advertises a local name and service UUIDs; other keys are ignored with a log message, and services that have no room in the
-  /// advertisement's 28 bytes are left out with one. In the background, the name is left out and the UUIDs move to the overflow area.
+  /// Advertises a local name and service UUIDs. Other keys are ignored, and services that have no room in the
+  /// advertisement's 28 bytes are left out; the log says so. In the background, the name is left out and the UUIDs move
+  /// to the overflow area.
   open func startAdvertising(_ advertisementData: [String: Any]?) {
     guard acceptsCommands("startAdvertising(_:)") else { return }
     var ignored: [String] = []
@@ -130,6 +132,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
   }
 
+  /// Ends the advertisement.
   open func stopAdvertising() {
     guard acceptsCommands("stopAdvertising()") else { return }
     locked {
@@ -164,6 +167,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
   }
 
+  /// Withdraws a published service, and ends its subscriptions.
   open func remove(_ service: CBMutableService) {
     guard acceptsCommands("remove(_:)") else { return }
     locked {
@@ -173,6 +177,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
   }
 
+  /// Withdraws all services of this manager, and ends their subscriptions.
   open func removeAllServices() {
     guard acceptsCommands("removeAllServices()") else { return }
     locked {
@@ -181,7 +186,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  /// Nobody is subscribed to what is not published. Called under the lock.
+  /// Forgets publications and their subscribers. Called under the lock.
   private func withdraw(where isMeant: (Publication) -> Bool) {
     for characteristic in publications.filter(isMeant).flatMap(\.characteristics.values) {
       characteristic.subscribers = []
@@ -320,7 +325,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     publishChannel(0, requiresEncryption: encryptionRequired)
   }
 
-  /// - Parameter psm: as the firmware of a simulated peripheral sets it; 0 has the system choose one.
+  /// - Parameter psm: the PSM that the firmware of a simulated peripheral wants; 0 lets the system choose one.
   package func publishChannel(_ psm: CBL2CAPPSM, requiresEncryption: Bool) {
     locked {
       publishedChannels.append(PublishedChannel(psm: psm, requiresEncryption: requiresEncryption))

@@ -4,8 +4,9 @@ import Glibc
 import JournalEvents
 import Timekeeping
 
-/// Writes what delegates are told beside the app's output, if the story in which it runs wants to know
-/// (`LATCHKEY_RECORD_CALLS`, the file or the journal's socket). One line each, so that promises about the app can be checked.
+/// Records what delegates are told, one line each, if the story in which the app runs asks for it. The environment
+/// variable `LATCHKEY_RECORD_CALLS` names the file or the journal's socket to write to. The story checks its promises
+/// about the app by these lines.
 enum CallRecord {
   private static let file: String? = getenv(DelegateRecord.variable).map { String(cString: $0) }.flatMap {
     $0.isEmpty ? nil : $0
@@ -24,8 +25,8 @@ enum CallRecord {
 
   /// - Parameter file: a file that exists, or the socket on which systemd's journal takes lines (systemd.io/JOURNAL_NATIVE_PROTOCOL).
   static func append(_ line: String, to file: String) {
-    // An app may close its output and any descriptor that it does not know, and give their numbers to files of its own. So the file
-    // is opened each time.
+    // The file is opened each time. A descriptor that is kept open is not safe: an app may close every descriptor that
+    // it does not know, and its own next file gets that number.
     let descriptor = open(file, O_WRONLY | O_APPEND | O_CLOEXEC)
     guard descriptor >= 0 else {
       // A socket can't be opened.

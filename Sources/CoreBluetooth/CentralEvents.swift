@@ -74,7 +74,7 @@ extension CBCentralManager {
       self, didDiscover: found, advertisementData: advertisement.dictionary, rssi: NSNumber(value: rssi))
   }
 
-  /// Called under the lock. Returns whether it is news for the delegate.
+  /// Notes an advertisement. Returns whether it is news for the delegate. Called under the lock.
   private func hears(of identifier: PeerIdentifier, _ advertisement: AdvertisementData) -> Bool {
     let isFirst = discovered[identifier] == nil
     let isNews = discovered[identifier, default: ToldAdvertisement()].takes(advertisement)
@@ -115,8 +115,8 @@ extension CBCentralManager {
     _ identifier: PeerIdentifier, _ error: PeerError?, _ unixSeconds: Double, _ isReconnecting: Bool
   ) {
     let told: CBPeripheral? = locked {
-      // A request that ended with the last reference to its peripheral (`abandoned`). As on Apple's systems, the log alone says
-      // so: an app that connects again whenever it is told would do that for ever.
+      // The app has let go of this peripheral, and its request has ended (`abandoned`). As on Apple's systems, only the
+      // log says so. An app that connects again whenever it is told of an end would repeat that for ever.
       guard let peripheral = table[identifier]?.peripheral else { return nil }
       if isReconnecting { peripheral.isAwaitingConnection = true }
       connectionEnded(peripheral)
@@ -141,7 +141,7 @@ extension CBCentralManager {
     let identifier = peripheral.peer
     pending = pending.filter { $0.value.peripheral !== peripheral }
     peripheral.isCancelling = false
-    // A scan that goes on tells of it again.
+    // If a scan finds the peripheral again, that is news.
     discovered[identifier] = nil
     peripheral.invalidateServices()
     peripheral.endChannels()

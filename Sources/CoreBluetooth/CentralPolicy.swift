@@ -7,13 +7,15 @@ import Foundation
 ///
 /// There is nothing of this kind on iOS, where the user is asked about each pairing.
 public enum CentralPolicy {
-  /// Replaces what was said before. The system keeps it until the app's process ends; if the system restarts, it is told again.
+  /// Replaces the earlier call's values. The system keeps them until the app's process ends. If the system restarts,
+  /// the library sends them again.
   ///
   /// - Parameters:
   ///   - acceptsPairings: whether any device may pair with this machine now, without a person being asked.
-  ///   - proven: the identifiers of the centrals that have proven themselves on their links of now. They may pair, and their links
-  ///     stay.
-  ///   - known: those of the centrals that did so before. Their links stay. Of either list the first 256 count.
+  ///   - proven: the identifiers of the centrals that have proven themselves on their present links. They may pair,
+  ///     and their links stay. Only the first 256 count.
+  ///   - known: the identifiers of the centrals that have proven themselves on earlier links. Their links stay. Only
+  ///     the first 256 count.
   public static func admit(acceptsPairings: Bool, proven: [UUID], known: [UUID]) {
     func peers(_ identifiers: [UUID]) -> [PeerIdentifier] {
       identifiers.prefix(CentralAdmission.limit).map { PeerIdentifier($0) }

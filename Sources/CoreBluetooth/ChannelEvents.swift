@@ -8,7 +8,7 @@ extension CBPeripheralManager {
     enum News { case published, lost, none }
     let news: News = locked {
       if let known = publishedChannels.firstIndex(where: { $0.psm == psm && psm != 0 }) {
-        // The system came back. It has the channel again, or has given its number to another.
+        // The system came back. It publishes the channel again, or can't, because something else has the PSM now.
         guard error != nil else { return .none }
         publishedChannels.remove(at: known)
         return .lost
@@ -45,7 +45,7 @@ extension CBPeripheralManager {
 
   func channelOpened(_ snapshot: CentralSnapshot, _ psm: UInt16, _ socket: ChannelDescriptor, _ mtu: UInt16) {
     let central: CBCentral? = locked {
-      // The app has withdrawn it while the channel was on its way, which ends with its socket.
+      // If the app has unpublished the PSM in the meantime, the channel ends when its socket is released.
       publishedChannels.contains { $0.psm == psm } ? self.central(snapshot) : nil
     }
     guard let central else { return }

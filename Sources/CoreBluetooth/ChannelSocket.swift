@@ -3,8 +3,8 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// This app's end of an L2CAP channel: a socket that carries packets. Its two streams share it. It closes when both are
-/// closed, or when nobody refers to them any more.
+/// This app's end of an L2CAP channel: a socket that carries packets. The channel's two streams share it. It is closed
+/// when both streams are closed, or when nothing refers to them any more.
 final class ChannelSocket: ChannelEnd, @unchecked Sendable {
   private let descriptor: ChannelDescriptor
   private let lock = NSLock()
@@ -112,7 +112,7 @@ final class ChannelSocket: ChannelEnd, @unchecked Sendable {
       return openStreams.isEmpty
     }
     if isOver {
-      // The peer learns it now, even while the descriptor is still referred to.
+      // The peer hears of the end now, even if something still refers to the descriptor.
       end()
       cancel()
     }

@@ -15,8 +15,8 @@ final class ChannelStreamState: @unchecked Sendable {
   private let session: AppSession?
 
   /// - Parameters:
-  ///   - end: of the channel; `nil` for a stream that belongs to none.
-  ///   - session: of the app, whose code the delegate is.
+  ///   - end: this app's end of the channel; `nil` for a stream without a channel.
+  ///   - session: the session of the app that owns the delegate.
   init(_ end: (any ChannelEnd)?, _ session: AppSession?) {
     self.end = end
     self.session = session
@@ -38,7 +38,8 @@ final class ChannelStreamState: @unchecked Sendable {
     return isNew
   }
 
-  /// The channel has ended, or failed. It is told once.
+  /// The channel has ended or failed. The delegate is told once.
+  /// - Parameter failure: the error number of a failure; `nil` for an end.
   func end(_ failure: Int32? = nil) {
     let isNews = lock.withLock {
       guard currentStatus == .open else { return false }
@@ -116,12 +117,13 @@ final class ChannelInputStream: InputStream {
   /// The delegate was told of bytes and has not read since.
   private var isTold = false
   private weak var output: ChannelOutputStream?
-  /// The threads that wait in `read`, and how often all of them were woken.
+  /// The threads that wait in `read`.
   private var waits: [any ChannelWait] = []
+  /// How many times all threads in `read` were woken.
   private var wakes: UInt64 = 0
-  /// Virtual time waits until the woken threads have read.
+  /// Each keeps virtual time from passing until a woken thread has read.
   private var holds: [any ChannelHold] = []
-  /// A thread of the app's own has read, and virtual time waits until it comes back.
+  /// Keeps virtual time from passing until the app's own thread, which has read, comes back for more.
   private var kept: (any ChannelHold)?
 
   init(_ socket: any ChannelEnd, _ session: AppSession?) {
@@ -165,7 +167,7 @@ final class ChannelInputStream: InputStream {
       defer { isTold = isTold || !buffer.isEmpty }
       return (!buffer.isEmpty, !buffer.isEmpty && !isTold)
     }
-    // The socket has nothing left to report, so the delegate is told here.
+    // The bytes are in the buffer now, so the socket will report nothing: the delegate is told here.
     if isNews { state.post(.hasBytesAvailable) }
     return isThere
   }
@@ -188,7 +190,7 @@ final class ChannelInputStream: InputStream {
           return count
         }
         if isAtEnd { return failure == nil ? 0 : -1 }
-        // Not at the socket itself, from which the socket's queue may take what arrives.
+        // The thread does not wait at the socket itself, because the socket's queue may take what arrives first.
         socket?.watchInput()
         hold = wait(hold)
       }
@@ -203,7 +205,8 @@ final class ChannelInputStream: InputStream {
   }
 
   /// Waits until something has arrived, or the stream is closed. Called under the lock.
-  /// - Parameter hold: is released when the thread waits.
+  /// - Parameter hold: what keeps virtual time from passing. It is released when the wait begins.
+  /// - Returns: a new hold for the woken thread, if there is one.
   private func wait(_ hold: (any ChannelHold)?) -> (any ChannelHold)? {
     let current = wakes
     if let wait = socket?.waitBegins() { waits.append(wait) }
@@ -265,7 +268,7 @@ final class ChannelOutputStream: OutputStream {
   private var socket: (any ChannelEnd)?
   /// The longest packet that may be sent, in bytes.
   private let mtu: Int
-  /// Virtual time waits until a thread comes back.
+  /// Keeps virtual time from passing until the app's own thread comes back to write the rest.
   private var kept: (any ChannelHold)?
 
   init(_ socket: any ChannelEnd, _ session: AppSession?, mtu: Int) {
@@ -351,7 +354,7 @@ final class ChannelOutputStream: OutputStream {
     }
   }
 
-  /// A thread of the app's own that has not written all of it comes back for the rest.
+  /// Keeps the hold if the app's own thread will come back to write the rest; otherwise releases it.
   private func keep(_ hold: any ChannelHold, if hasMore: Bool) {
     guard hasMore, hold.isOfThread else { return hold.release() }
     lock.withLock { kept = hold }

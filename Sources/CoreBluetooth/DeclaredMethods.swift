@@ -1,9 +1,10 @@
 import Foundation
 
-/// Whether a class declares a method, as far as the symbols of its program tell.
+/// Finds out from the program's symbol table whether a class declares a method.
 ///
-/// `DelegateCall` finds that out by a call. Of a method that must not be called, the name is in the symbol table of the program,
-/// unless somebody has stripped it, or the class comes from a library. So a yes is certain, and a no is not.
+/// `DelegateCall` finds this out by a call. For a method that must not be called, the symbol table can say it: it
+/// contains the method's name, unless the program was stripped or the class comes from a library. So a yes is certain,
+/// and a no is not.
 enum DeclaredMethods {
   /// - Parameters:
   ///   - name: the method's name before the parenthesis.
@@ -21,7 +22,7 @@ enum DeclaredMethods {
     return found
   }
 
-  /// Bounded by the app's classes.
+  /// Known answers. There are only as many as the app's classes allow.
   nonisolated(unsafe) private static var answers: [String: Bool] = [:]
 
   private static func isDeclared(in type: AnyClass, _ name: String, label: String) -> Bool {
@@ -83,7 +84,7 @@ private struct SymbolNames {
 
   private func number(at offset: Int, _ count: Int) -> Int {
     guard offset >= 0, offset <= file.count - count else { return 0 }
-    // A negative number would be an offset that no file has.
+    // A number too large for `Int` becomes 0, so that offsets are never negative.
     return max(0, (0..<count).reduce(0) { $0 | Int(truncatingIfNeeded: UInt64(file[offset + $1]) << UInt64(8 * $1)) })
   }
 

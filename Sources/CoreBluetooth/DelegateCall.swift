@@ -12,8 +12,8 @@ final class DelegateCall: @unchecked Sendable {
 
   private init(_ delegate: AnyObject) { self.delegate = delegate }
 
-  /// Calls an optional method. Returns whether the delegate has it. A delegate that passes the call on to another one, which does
-  /// not have the method, has it.
+  /// Calls an optional method. Returns whether the delegate has it. A delegate that forwards the call counts as having
+  /// the method, even if the object that it forwards to does not have it.
   static func reaches(_ delegate: AnyObject, _ call: () -> Void) -> Bool {
     let note = DelegateCall(delegate)
     $current.withValue(note) { call() }
@@ -41,6 +41,7 @@ final class DelegateCall: @unchecked Sendable {
     return found
   }
 
-  /// What has been logged: once for each method of each class. Bounded by the app's classes.
+  /// The hints that have been logged, one for each method of each class. There are only as many as the app's classes
+  /// allow.
   nonisolated(unsafe) private static var hinted: Set<String> = []
 }

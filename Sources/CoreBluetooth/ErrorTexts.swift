@@ -1,9 +1,9 @@
 import Foundation
 
 extension CBATTError.Code {
-  /// What Apple's systems say of the error. Apps compare it, above all where a bond is missing ("Encryption is insufficient."), and so do the
-  /// plugins through which they are written. The words are those that flutter_blue_plus lists in its README ("List of Bluetooth GATT
-  /// Errors"), and that are in apps' logs.
+  /// The text that Apple's systems give this error. Apps and the plugins that they are written with compare it, above
+  /// all where a bond is missing ("Encryption is insufficient."). The words are those that flutter_blue_plus lists in
+  /// its README ("List of Bluetooth GATT Errors") and that appear in apps' logs.
   var text: String {
     switch rawValue {
     case 1: "The handle is invalid."
@@ -37,8 +37,9 @@ extension CBATTError {
 }
 
 extension CBError.Code {
-  /// What Apple's systems say of the error, where that is known: apps compare these words as well ("Peer removed pairing information", which
-  /// has no full stop). They are those of the logs and comparisons in apps' public repositories and issues.
+  /// The text that Apple's systems give this error; `nil` where it is not known. Apps compare these words as well
+  /// ("Peer removed pairing information", which has no full stop). They come from logs and comparisons in apps' public
+  /// repositories and issues.
   var text: String? {
     switch self {
     case .unknown: "Unknown error."

@@ -8,9 +8,9 @@ struct PendingOperation {
   let operation: PeripheralOperation
   /// The attribute it is about, or `nil` for the peripheral as a whole.
   let subject: CBAttribute?
-  /// It is a write without response that the system has taken, and the delegate's queue has not come to it yet.
+  /// The system has answered this write without response, but the delegate's queue has not handled the answer yet.
   var isAnswered = false
-  /// It was sent to the system. An operation that was not is sent when the system is back.
+  /// The operation was sent to the system. If not, it is sent when the system is back.
   var wasSent: Bool
 }
 
@@ -79,8 +79,9 @@ extension CBPeripheral {
     }
   }
 
-  /// Whether another attribute is where this one was when it was discovered. The app has kept it since then, past the end of a link or
-  /// `didModifyServices`. Where nothing else is, the system answers: with an error, if the peripheral does not have it any more.
+  /// Whether another attribute has taken this one's handle since it was discovered: the app has kept the object past
+  /// the end of a link or `didModifyServices`. If the handle is merely unknown, the system answers the operation
+  /// itself, with an error if the peripheral no longer has the attribute.
   private func isReplaced(_ attribute: CBAttribute) -> Bool {
     switch attribute {
     case let service as CBService:
@@ -229,8 +230,8 @@ extension CBCentralManager {
     }
   }
 
-  /// The system has answered. A write without response makes room at once: an app may write in a loop on the queue on which it
-  /// would be told.
+  /// The system has answered a write without response, which makes room at once. The delegate's queue is not waited
+  /// for, because an app may write in a loop on that queue.
   func answered(_ identifier: OperationIdentifier) {
     locked {
       guard let entry = pending[identifier], !entry.isAnswered,
@@ -241,9 +242,11 @@ extension CBCentralManager {
     }
   }
 
-  /// Apple's page on `canSendWriteWithoutResponse` says that flushing all current writes results in a call of `peripheralIsReady`. Apps
-  /// take it for the end of each write: nRF Mesh sends its next segment then, and the Flutter plugins flutter_blue_plus and
-  /// universal_ble complete the write.
+  /// A write without response has ended. Calls `peripheralIsReady` if all such writes have been sent, as Apple's page
+  /// on `canSendWriteWithoutResponse` says, or if there is room again. Apps take the call for the end of each write:
+  /// nRF Mesh then sends its next segment, and the Flutter plugins flutter_blue_plus and universal_ble complete the
+  /// write.
+  /// - Parameter isCounted: `answered` has already counted this write.
   private func writeLeft(_ peripheral: CBPeripheral, isCounted: Bool) {
     let isReady = locked {
       if !isCounted { peripheral.unansweredWrites = max(0, peripheral.unansweredWrites - 1) }

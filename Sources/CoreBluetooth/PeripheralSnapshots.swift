@@ -6,7 +6,7 @@ import Foundation
 // the same (handle and UUID) keeps its object. Everything here is called under the lock.
 
 extension CBPeripheral {
-  /// What the system has kept for this process of the app.
+  /// Takes over what the system has preserved for this process of the app.
   func restore(_ snapshot: PeripheralSnapshot) {
     note(snapshot)
     if let services = snapshot.services { merge(services: services) } else { serviceList = nil }
@@ -16,7 +16,7 @@ extension CBPeripheral {
   /// the end of a link invalidates them, and Nordic's IOS-CoreBluetooth-Mock, which was compared with iOS (pull request 119), clears
   /// them before that call.
   func beginLink(_ snapshot: PeripheralSnapshot) {
-    // The app has asked again for a link that it has, where it has its services.
+    // The app has repeated its request for a connection that it already has, so it keeps its services.
     let isSame = currentState == .connected && isToldConnected
     note(snapshot)
     guard !isSame else { return }
@@ -45,8 +45,8 @@ extension CBPeripheral {
     hasLostLink = true
   }
 
-  /// Services that the app has just looked for. The system knows also what the app discovered on earlier links: of what is
-  /// new to the app on this one, it sees what it asked for.
+  /// Adds services that the app has just discovered. The system's answer also contains services from the app's
+  /// discoveries on earlier links. Those that are new on this link are left out unless the app has looked for them.
   func add(services snapshots: [ServiceSnapshot], lookingFor uuids: [BluetoothUUID]?) {
     let known = allServices
     let found = snapshots.filter { snapshot in
@@ -128,7 +128,7 @@ extension ServiceSnapshot {
 }
 
 extension CBService {
-  /// Characteristics that the app has just looked for, and those that it knew on this link.
+  /// Adds characteristics that the app has just looked for, and keeps those that it already knew on this link.
   func add(characteristics snapshots: [CharacteristicSnapshot], lookingFor uuids: [BluetoothUUID]?) {
     let known = characteristicList ?? []
     let found = snapshots.filter { snapshot in

@@ -7,14 +7,15 @@ import Logging
 /// The link of a process that is an app, to latchkeyd over the bus.
 enum ProcessLink {
   static func make(_ delegate: any AppLinkDelegate, _ logger: Logger) -> AppSession.Link {
-    // Into a file or a pipe, C's library would keep what the app prints until there is a lot of it. The journal would be
+    // If the output is a file or a pipe, the C library would collect a lot of it before it writes. The journal would be
     // late, and an app that is killed would lose its last lines.
     latchkey_write_out_each_line()
     let client = AppLinkClient(logger: logger, delegate: delegate)
     return AppSession.Link(connection: client) { try client.start() }
   }
 
-  /// Foundation on Linux writes UserDefaults only when it is told to. If nothing has changed, that takes 10 µs.
+  /// Writes the app's `UserDefaults` to disk. Foundation on Linux does that only when it is told to. If nothing has
+  /// changed, this takes 10 µs.
   static func keepDefaults() { UserDefaults.standard.synchronize() }
 }
 

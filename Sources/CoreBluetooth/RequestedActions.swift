@@ -1,6 +1,6 @@
 import Dispatch
 
-/// What users ask an app to do. It waits until the app has said who does it.
+/// What users ask an app to do. Actions wait until the app has set a handler.
 struct RequestedActions {
   private var handler: (queue: DispatchQueue, handle: @Sendable (UserAction) -> Void)?
   private var waiting: [UserAction] = []

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// Runs pieces of work on an app's queue in the order in which they came, one at a time.
+/// Runs pieces of work on an app's queue one at a time, in the order in which they were added.
 ///
 /// An app may pass a concurrent queue, such as `DispatchQueue.global()`. Apple's systems then call the delegate in order all the
 /// same, and never twice at once.
@@ -9,10 +9,11 @@ final class SerialDelivery: @unchecked Sendable {
   let queue: DispatchQueue
   private let lock = NSLock()
   private var arriving: [@Sendable () -> Void] = []
-  /// The next ones, the first of them last.
+  /// The next pieces of work, in reverse order.
   private var leaving: [@Sendable () -> Void] = []
   private var isRunning = false
-  /// Blocks that came to the queue while a piece of work ran on another thread. Whoever ran it does theirs as well.
+  /// How many of the queue's blocks found a piece of work running on another thread. That thread runs one piece of work
+  /// for each of them afterwards.
   private var owed = 0
 
   init(_ queue: DispatchQueue) { self.queue = queue }
@@ -43,7 +44,7 @@ final class SerialDelivery: @unchecked Sendable {
     }
   }
 
-  /// There is one: each block on the queue was put there after a piece of work.
+  /// There is always a next piece: each block on the queue was put there after a piece was added.
   private func takeNext() -> @Sendable () -> Void {
     lock.withLock {
       if leaving.isEmpty {

@@ -17,7 +17,7 @@ public typealias DispatchSerialQueue = DispatchQueue
 extension DispatchQueue {
   /// The executor of an actor that runs on this queue. Keep the queue for as long as the actor.
   public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
-    // Made once for each queue, with which it goes.
+    // There is one executor for each queue. The queue keeps it, so both go together.
     let executor = locked {
       if let known = getSpecific(key: QueueExecutor.key) { return known }
       let executor = QueueExecutor(self)

@@ -16,7 +16,7 @@ package struct DelegateNews: Sendable {
 package protocol SessionObserver: AnyObject, Sendable {
   /// The delegate is called right after this.
   func delegateIsTold(_ news: DelegateNews)
-  /// The app's own code begins to run. Whatever it starts holds the result: its tasks inherit it.
+  /// The app's own code begins to run. The result lives as long as that code and the tasks that it starts.
   func workBegins() -> any AnyObject & Sendable
 }
 

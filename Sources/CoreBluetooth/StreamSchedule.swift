@@ -11,7 +11,8 @@ struct StreamSchedule {
   private enum Target {
     case main
     case queue(SerialDelivery)
-    /// With the timer that keeps the run loop running: without a source or a timer `run(mode:before:)` returns at once.
+    /// `staying` is a timer that keeps the run loop running: without a source or a timer, `run(mode:before:)` returns
+    /// at once.
     case runLoop(RunLoop, RunLoop.Mode, staying: Timer)
   }
 
@@ -19,7 +20,8 @@ struct StreamSchedule {
   private var chosenQueue: SerialDelivery?
   private static let queueKey = DispatchSpecificKey<SerialDelivery>()
 
-  /// Lets code on a manager's queue be recognised. What runs there takes turns with the manager's own calls.
+  /// Marks a manager's queue, so that `add` recognises code that runs on it. Calls on that queue take turns with the
+  /// manager's own delegate calls.
   static func mark(_ queue: DispatchQueue, _ delivery: SerialDelivery) {
     queue.setSpecific(key: queueKey, value: delivery)
   }
@@ -56,7 +58,7 @@ struct StreamSchedule {
     remove { $0 === runLoop && $1 == mode }
   }
 
-  /// Leaves all run loops, as a stream does that is closed.
+  /// Leaves all run loops, as when the stream is closed.
   mutating func removeAll() { remove { _, _ in true } }
 
   private mutating func remove(_ isMeant: (RunLoop, RunLoop.Mode) -> Bool) {
@@ -80,13 +82,13 @@ struct StreamSchedule {
         hold?.release()
       }
       runLoop.add(timer, forMode: mode)
-      // It may be the run loop of a thread that never runs it.
+      // The thread may never run its run loop, so the hold ends after a while.
       if let hold { DispatchQueue.global().asyncAfter(deadline: .now() + Self.runLoopPatience) { hold.release() } }
     case nil: hold?.release()
     }
   }
 
-  /// How long virtual time waits for a run loop, in the computer's time.
+  /// How long virtual time waits for a run loop, in real time.
   private static let runLoopPatience = DispatchTimeInterval.seconds(5)
 
   private static func releasing(

@@ -1,13 +1,14 @@
 import AppLink
 
-// Whether an event reaches the delegate at all, for the records of a story. What the handlers of events leave out, because the
-// app has changed its mind while the event was on its way, nobody was told. Called before the event is applied, under the lock.
+// For the records of a story: whether an event reaches the delegate at all. The handlers of events drop an event if the
+// app has changed its mind while the event was on its way, and then nobody was told. These functions are called before
+// the event is applied, under the lock.
 
 extension CBManager {
   /// Whether the delegate is about to be told of this.
   func isTold(_ body: Event.Body) -> Bool {
     switch body {
-    // A part of what the next event restores; the sizes of links are looked up.
+    // The first is a part of what the next event restores, and the MTU of a link is only looked up.
     case .restoredPeripherals, .mtuChanged: false
     // Told only if the app waits for it.
     case .updateCredit: false
@@ -20,8 +21,8 @@ extension CBManager {
     }
   }
 
-  /// Whether the app itself asked for this, so that it may hear of it a second time: it cancelled an attempt that had not connected, or
-  /// it asked for a connection that it had.
+  /// Whether the app itself has caused this event, so that hearing it twice in a row is right: it has cancelled a
+  /// connection or a request, or has asked for a connection that it already had.
   func isAsked(_ body: Event.Body) -> Bool {
     guard let central = self as? CBCentralManager else { return false }
     switch body {

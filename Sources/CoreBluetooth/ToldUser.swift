@@ -1,13 +1,13 @@
 import AppLink
 
-/// What an app tells its user through the system. A system that comes back is told again what still holds, and what it has
-/// missed.
+/// What an app tells its user through the system. A system that comes back is told everything that still holds, and
+/// what it has missed.
 struct ToldUser {
   /// The alert that the app shows the user now.
   private var alert: String?
   /// What the app has said of the things that it controls, in the order of their first mention.
   private var states: [(subject: String, text: String)] = []
-  /// Movements that the system has not been told of, because it is away.
+  /// Movements that happened while the system was away, and that it has not been told of.
   private var movements: [AppReport] = []
 
   /// Each change returns what the system has to be told, or `nil` if it knows.
@@ -38,7 +38,7 @@ struct ToldUser {
     return nil
   }
 
-  /// The system is away. Alerts and states are here already; movements wait for it.
+  /// The system is away, so this request waits. Only a movement is kept here: alerts and states are stored already.
   mutating func keep(_ request: Request) {
     guard case .report(let report) = request, report.kind == .movement else { return }
     movements.append(report)

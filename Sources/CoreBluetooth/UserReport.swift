@@ -13,7 +13,8 @@ public enum UserReport {
   ///   - text: such as "locked", of at most 256 bytes. To repeat the present state changes nothing.
   ///   - subject: such as "Front door", of at most 64 bytes. An app has at most 8 subjects; a ninth replaces the
   ///     earliest.
-  ///   - isNew: whether it is so since now. `false` means that this app has only now learned of it.
+  ///   - isNew: whether the state has begun just now. `false` means that it is older and the app has only now learned
+  ///     of it.
   public static func state(_ text: String, of subject: String, isNew: Bool = true) {
     AppSession.active.report(AppReport(isNew ? .state : .knownState, subject: subject, text: text))
   }
