@@ -5,7 +5,7 @@ package struct AppReport: Sendable, Hashable {
     case movement
     /// The subject is as the text says, from now on.
     case state
-    /// The subject is as the text says, since some time that is not known.
+    /// The subject is as the text says. It is not known since when.
     case knownState
   }
   package var kind: Kind
@@ -18,18 +18,20 @@ package struct AppReport: Sendable, Hashable {
     self.text = text
   }
 
-  /// The most that is kept.
+  /// The most that is kept. Texts are cut to their limits.
   package enum Limit {
     /// Subjects with a state, of one app.
     package static let subjects = 8
     /// Movements of one app.
     package static let movements = 20
+    /// The length of a subject, in bytes.
     package static let subjectBytes = 64
+    /// The length of a text, in bytes.
     package static let textBytes = 256
   }
 }
 
-/// How something is, as its app last told.
+/// How something that an app controls is, as the app last reported it.
 package struct ReportedState: Sendable, Hashable {
   package var app: String
   package var subject: String
@@ -44,7 +46,7 @@ package struct ReportedState: Sendable, Hashable {
   }
 }
 
-/// What has moved or was done, as an app told.
+/// What has moved or was done, as an app reported it.
 package struct ReportedMovement: Sendable, Hashable {
   package var app: String
   package var subject: String

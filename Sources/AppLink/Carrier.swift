@@ -4,15 +4,16 @@ package protocol AppLinkConnection: AnyObject, Sendable {
   /// Sends a request to the system, in order. Requests sent while the system is away are dropped: the library repeats
   /// what still matters when `AppLinkDelegate.linkDidAttach` tells it that the system is back.
   func send(_ request: Request)
-  /// Creates a manager for an app that is not attached yet. A carrier that has to wait for the system's answers sends this
-  /// right behind the attachment, so that the app's state comes without being asked for again. The request is kept until
-  /// the system has taken it, has refused the app for good, or goes away from an app that was attached.
+  /// Creates a manager for an app that is not attached yet. A carrier on which an answer takes a while sends this right
+  /// behind the attachment, so that the app's state arrives without another round trip. The carrier keeps the request
+  /// until the system has taken it, until the system refuses the app for good, or until it goes away from an app that
+  /// was attached.
   ///
   /// Returns `false` if the carrier does not do that. The library then sends the request when it is attached.
   func createEarly(_ manager: ManagerIdentifier, _ creation: ManagerCreation) -> Bool
   /// A manager that was created early is gone before the app was attached.
   func destroyEarly(_ manager: ManagerIdentifier)
-  /// Asks and waits for the answer. Blocks the calling thread.
+  /// Asks and waits for the answer. Blocks the calling thread. Throws `unavailable` if the system is away.
   func query(_ query: Query) throws(AppLinkError) -> QueryReply
 }
 

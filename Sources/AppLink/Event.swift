@@ -19,7 +19,7 @@ package struct Event: Sendable, Hashable {
     case managerRejected(AppLinkError)
     case stateChanged(ManagerState)
     case willRestoreCentral(CentralRestoration)
-    /// Some of the peripherals of the `willRestoreCentral` that follows, which has the last of them.
+    /// Some of the peripherals to restore. The last of them come with the `willRestoreCentral` that follows.
     case restoredPeripherals([PeripheralSnapshot])
     case willRestorePeripheral(PeripheralRestoration)
 
@@ -33,8 +33,8 @@ package struct Event: Sendable, Hashable {
     /// A notification or an indication arrived.
     case valueUpdated(PeerIdentifier, characteristic: AttributeHandle, value: [UInt8])
     case nameChanged(PeerIdentifier, String?)
-    /// What a link carries, in bytes, differs from what the app was told with the connection or the subscription. For
-    /// both roles; it wakes no app.
+    /// A link's MTU in bytes, if it differs from what the app was told with the connection or the subscription. For
+    /// both roles. It wakes no app.
     case mtuChanged(PeerIdentifier, mtu: UInt16)
     /// These services have changed since they were discovered.
     case servicesModified(PeerIdentifier, invalidated: [AttributeHandle])
@@ -93,6 +93,7 @@ package enum OperationResult: Sendable, Hashable {
   case channel(ChannelDescriptor, mtu: UInt16)
 }
 
+/// What a central manager of a relaunched app gets back: its peripherals, and its scan if it had one.
 package struct CentralRestoration: Sendable, Hashable, Codable {
   package var peripherals: [PeripheralSnapshot]
   package var scan: ScanRequest?
@@ -102,6 +103,8 @@ package struct CentralRestoration: Sendable, Hashable, Codable {
   }
 }
 
+/// What a peripheral manager of a relaunched app gets back: its services, its advertisement if it had one, and the
+/// subscribed centrals of each characteristic.
 package struct PeripheralRestoration: Sendable, Hashable, Codable {
   package var services: [ServiceDefinition]
   package var advertisement: AdvertisementRequest?

@@ -1,6 +1,7 @@
 import BluetoothTypes
 import FoundationEssentials
 
+/// A service that an app publishes.
 package struct ServiceDefinition: Sendable, Hashable, Codable {
   package var identifier: LocalAttributeIdentifier
   package var uuid: BluetoothUUID
@@ -19,6 +20,7 @@ package struct ServiceDefinition: Sendable, Hashable, Codable {
   }
 }
 
+/// A characteristic of a service that an app publishes.
 package struct CharacteristicDefinition: Sendable, Hashable, Codable {
   package var identifier: LocalAttributeIdentifier
   package var uuid: BluetoothUUID
@@ -40,6 +42,7 @@ package struct CharacteristicDefinition: Sendable, Hashable, Codable {
   }
 }
 
+/// A descriptor of a characteristic that an app publishes, with the value that the system answers reads with.
 package struct DescriptorDefinition: Sendable, Hashable, Codable {
   package var uuid: BluetoothUUID
   package var value: [UInt8]

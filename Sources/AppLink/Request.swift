@@ -8,10 +8,11 @@ package enum Request: Sendable, Hashable {
   /// Answered by `.managerRejected`, or by `.stateChanged`, which follows a `.willRestoreCentral` or
   /// `.willRestorePeripheral` if there is something to restore.
   case createManager(ManagerIdentifier, ManagerCreation)
-  /// The same manager after the system came back. Nothing is restored; the app gets what it missed, as events.
+  /// Creates the same manager again after the system came back. Nothing is restored. The app is told what it has
+  /// missed, as events.
   case resumeManager(ManagerIdentifier, ManagerCreation, ManagerView)
-  /// Some of the peripherals of the `resumeManager` that follows, which has the last of them, and the options of their
-  /// requests.
+  /// Some of the peripherals that a manager holds, with the options of their requests. The last of them come with the
+  /// `resumeManager` that follows.
   case heldPeripherals(ManagerIdentifier, [PeripheralSnapshot], [PeerIdentifier: ConnectOptions])
   case destroyManager(ManagerIdentifier)
 
@@ -30,7 +31,7 @@ package enum Request: Sendable, Hashable {
   case showAlert(String?)
   /// Tells the user about something that the app controls. It neither wakes the app nor keeps it awake.
   case report(AppReport)
-  /// Which centrals the app lets in that publishes services. It neither wakes the app nor keeps it awake.
+  /// Which centrals the app lets in. It neither wakes the app nor keeps it awake.
   case admit(CentralAdmission)
 
   /// The app's delegates have returned from every event up to this one, and the library is idle.
@@ -43,8 +44,8 @@ package enum CentralRequest: Sendable, Hashable {
   case stopScan
   case connect(PeerIdentifier, ConnectOptions)
   case cancelConnection(PeerIdentifier)
-  /// From now on the app is told when such a peripheral is connected to this machine, by whichever side, and when it no
-  /// longer is. Replaces an earlier one; `nil` takes it back. It ends with the app's process.
+  /// From now on the app is told when a matching peripheral is connected to this machine, by whichever side, and when
+  /// it no longer is. This replaces an earlier watch; `nil` ends it. It also ends with the app's process.
   case watchConnections(ConnectionWatch?)
   /// One operation on a connected peripheral. It ends in one `.operationCompleted`.
   case perform(PeerIdentifier, OperationIdentifier, PeripheralOperation)
@@ -60,10 +61,10 @@ package enum PeripheralRequest: Sendable, Hashable {
   /// Pushes a value to subscribers, or to all of them if `centrals` is `nil`. The library waits when its credit is
   /// spent.
   case updateValue(LocalAttributeIdentifier, value: [UInt8], centrals: [PeerIdentifier]?)
-  /// Lets centrals open L2CAP channels. With the PSM 0, the system chooses one. An app whose system came back asks for the
-  /// one that it had.
+  /// Lets centrals open L2CAP channels. With the PSM 0, the system chooses one. After the system came back, an app asks
+  /// for the PSM that it had.
   case publishChannel(psm: UInt16, requiresEncryption: Bool)
-  /// With the PSM 0, all channels of the manager.
+  /// Ends a published channel, or all channels of the manager with the PSM 0.
   case unpublishChannel(psm: UInt16)
 }
 
@@ -73,6 +74,7 @@ package enum Query: Sendable, Hashable {
   case retrieveConnectedPeripherals(ManagerIdentifier, withServices: [BluetoothUUID])
 }
 
+/// The answer to a query: the peripherals as the asking manager sees them.
 package typealias QueryReply = [PeripheralSnapshot]
 
 /// How an app introduces itself.
@@ -124,6 +126,7 @@ package struct AppLinkError: Error, Sendable, Hashable, CustomStringConvertible 
   package var description: String { "\(code.rawValue): \(message)" }
 }
 
+/// What an app gives the system to create a manager.
 package struct ManagerCreation: Sendable, Hashable, Codable {
   package var role: Role
   /// Opts in to preservation.
@@ -145,8 +148,9 @@ package struct ConnectionWatch: Sendable, Hashable, Codable {
   }
 }
 
+/// What a scan looks for (`scanForPeripherals(withServices:options:)`).
 package struct ScanRequest: Sendable, Hashable, Codable {
-  /// `nil`: every peripheral.
+  /// The services to look for; `nil` for every peripheral.
   package var services: [BluetoothUUID]?
   package var allowDuplicates: Bool
   package var solicitedServices: [BluetoothUUID]
@@ -157,6 +161,7 @@ package struct ScanRequest: Sendable, Hashable, Codable {
   }
 }
 
+/// The options of a connection request (`CBConnectPeripheralOption…`).
 package struct ConnectOptions: Sendable, Hashable, Codable {
   package var notifyOnConnection: Bool
   package var notifyOnDisconnection: Bool

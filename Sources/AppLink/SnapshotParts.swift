@@ -1,6 +1,7 @@
 import BluetoothTypes
 
-/// A manager may hold thousands of peripherals. They cross the link in several messages, so that none of them is large.
+/// Limits for lists of peripherals. A manager may hold thousands of them, and they are sent in several messages, so
+/// that no message is large.
 package enum SnapshotParts {
   /// The most peripherals of one message.
   package static let peripheralLimit = 512
@@ -9,7 +10,7 @@ package enum SnapshotParts {
 }
 
 extension [PeripheralSnapshot] {
-  /// The peripherals in order, each message's by itself. There is always a last part, which may be empty.
+  /// The peripherals in order, divided into one part for each message. There is always a last part, which may be empty.
   package var inParts: [[PeripheralSnapshot]] {
     var parts: [[PeripheralSnapshot]] = []
     var part: [PeripheralSnapshot] = []
@@ -29,7 +30,7 @@ extension [PeripheralSnapshot] {
 }
 
 extension [ServiceSnapshot] {
-  /// Services, characteristics, descriptors, and the included services.
+  /// The number of services, characteristics, descriptors and references to included services.
   package var attributeCount: Int {
     reduce(0) { sum, service in
       sum + 1 + (service.includedServices?.count ?? 0)
@@ -39,7 +40,8 @@ extension [ServiceSnapshot] {
 }
 
 extension ManagerView {
-  /// The view without most of its peripherals, and these in parts. Each part comes with the options of its requests.
+  /// The view divided for sending: parts of its peripherals, each with the options of their requests, and the rest of
+  /// the view with the last peripherals.
   package var inParts:
     (
       parts: [(peripherals: [PeripheralSnapshot], options: [PeerIdentifier: ConnectOptions])], rest: ManagerView

@@ -28,6 +28,7 @@ package struct PeripheralSnapshot: Sendable, Hashable, Codable {
   }
 }
 
+/// A service of a remote peripheral, as far as the app has discovered it.
 package struct ServiceSnapshot: Sendable, Hashable, Codable {
   package var handle: AttributeHandle
   package var uuid: BluetoothUUID
@@ -47,10 +48,12 @@ package struct ServiceSnapshot: Sendable, Hashable, Codable {
   }
 }
 
+/// A characteristic of a remote peripheral, as far as the app has discovered it.
 package struct CharacteristicSnapshot: Sendable, Hashable, Codable {
   package var handle: AttributeHandle
   package var uuid: BluetoothUUID
   package var properties: CharacteristicProperties
+  /// Whether the app is subscribed to it.
   package var isNotifying: Bool
   package var descriptors: [DescriptorSnapshot]?
   package init(
@@ -65,6 +68,7 @@ package struct CharacteristicSnapshot: Sendable, Hashable, Codable {
   }
 }
 
+/// A descriptor of a remote peripheral's characteristic.
 package struct DescriptorSnapshot: Sendable, Hashable, Codable {
   package var handle: AttributeHandle
   package var uuid: BluetoothUUID
@@ -77,7 +81,7 @@ package struct DescriptorSnapshot: Sendable, Hashable, Codable {
 /// A remote central.
 package struct CentralSnapshot: Sendable, Hashable, Codable {
   package var identifier: PeerIdentifier
-  /// How many bytes fit in one notification: the link's MTU minus three.
+  /// How many bytes fit in one notification: the link's MTU minus three, and at most 512.
   package var maximumUpdateValueLength: Int
   package init(identifier: PeerIdentifier, maximumUpdateValueLength: Int) {
     self.identifier = identifier

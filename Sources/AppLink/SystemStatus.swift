@@ -1,5 +1,6 @@
 import FoundationEssentials
 
+/// The states of an app's life, as on iOS.
 package enum AppState: String, Sendable, Hashable, Codable {
   case notRunning, launching, foreground, background, suspended
 }
@@ -63,7 +64,7 @@ package struct AppStatus: Sendable, Hashable {
   package var alert: String?
   /// The devices that it is connected to, and then those that it has requested.
   package var peers: [PeerStatus]
-  /// How many more of these there are.
+  /// How many more devices there are.
   package var peersLeftOut: Int
   package var activity: AppActivity
   package init(
@@ -100,16 +101,16 @@ package struct SystemStatus: Sendable, Hashable {
   package var pairings: [PairingQuestion]
   /// The last wakes of each app, oldest first.
   package var wakes: [WakeRecord]
-  /// How many older ones there are. They are in the journal.
+  /// How many older wakes there are. They are in the journal.
   package var wakesLeftOut: Int
   /// Why promises can't be stored at this moment, and what that means. `nil` if they can.
   package var storeTrouble: String?
   /// What the user has not answered yet, oldest first.
   package var alerts: [UserAlert]
-  /// What apps control and how it is, such as a door, in the order of the apps' names.
+  /// How the things are that apps control, such as a door, in the order of the apps' names.
   package var states: [ReportedState]
   package var statesLeftOut: Int
-  /// The last movements that each app told of since the system started, oldest first.
+  /// The last movements that each app has reported since the system started, oldest first.
   package var movements: [ReportedMovement]
   package var movementsLeftOut: Int
   package init(
@@ -145,12 +146,12 @@ package struct SystemStatus: Sendable, Hashable {
     package static let alerts = 32
     package static let states = 64
     package static let movements = 256
-    /// Of a device's name, in bytes.
+    /// The length of a device's name, in bytes.
     package static let nameBytes = 248
   }
 
-  /// The same without what changes all the time while an app is awake: how long that has been, and what it was told
-  /// and asked in the meantime. Two moments differ for the user if these differ.
+  /// This status without what changes all the time while an app is awake: how long the wake has lasted, and how many
+  /// events and requests it has had. If the news of two moments differ, something has changed for the user.
   package var news: SystemStatus {
     var news = self
     for index in news.wakes.indices where news.wakes[index].outcome == nil {

@@ -6,15 +6,16 @@ package struct PeerIdentifier: UUIDIdentifier {
   package init(_ rawValue: UUID) { self.rawValue = rawValue }
 }
 
-/// An attribute that an app publishes. The app's library draws it at random once, so that it means the same attribute
-/// after a relaunch. The system gives it a fixed handle.
+/// An attribute that an app publishes. The app's library makes the identifier once, so that it means the same attribute
+/// after a relaunch. A later attribute of an app has a greater one (`AttributeIdentifiers`). The system gives the
+/// attribute a fixed handle.
 package struct LocalAttributeIdentifier: UUIDIdentifier {
   package let rawValue: UUID
   package init(_ rawValue: UUID) { self.rawValue = rawValue }
 }
 
-/// An identifier that is a UUID. Each kind is a type of its own, so that kinds can't be confused. Sorted by the
-/// bytes, which is also the order of the texts; encoded as the UUID itself.
+/// An identifier that is a UUID. Each kind is a type of its own, so that kinds can't be confused. Identifiers are
+/// sorted by their bytes, which is also the order of their texts, and encoded as the UUID itself.
 package protocol UUIDIdentifier: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
   var rawValue: UUID { get }
   init(_ rawValue: UUID)

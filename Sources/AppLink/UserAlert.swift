@@ -1,6 +1,6 @@
 /// Something that the user is shown for an app (F5). Opening the app answers it.
 package struct UserAlert: Sendable, Hashable, Codable {
-  /// Never used for another alert while the system runs. Later alerts have higher ones.
+  /// Not used for another alert while the system runs. Later alerts have higher numbers.
   package var identifier: UInt64
   /// The app's bundle identifier.
   package var app: String

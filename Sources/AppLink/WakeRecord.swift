@@ -4,7 +4,7 @@
 package enum WakeReason: Sendable, Hashable, RawRepresentable, Codable {
   /// The first event that the app is told.
   case event(Event.Kind)
-  /// An earlier run of the system woke it.
+  /// The app was awake already when the system started: an earlier run of the system woke it.
   case adopted
   /// It is relaunched for events that its previous process had already been told.
   case restore
@@ -33,11 +33,13 @@ package enum WakeReason: Sendable, Hashable, RawRepresentable, Codable {
 package struct WakeRecord: Sendable, Hashable, Codable {
   package var app: String
   package var because: WakeReason
-  /// When it began, in seconds since 1970.
+  /// When the wake began, in seconds since 1970.
   package var unixSeconds: Double
+  /// How long it lasted, or has lasted so far.
   package var seconds: Double
-  /// Events that the app was told, and requests that it made.
+  /// The number of events that the app was told.
   package var told: Int
+  /// The number of requests that the app made.
   package var said: Int
   /// `suspended`, `overran`, `opened` by the user, or how its process ended. `nil` while it lasts.
   package var outcome: String?
