@@ -16,8 +16,9 @@ package final class AppLinkClient: AppLinkConnection {
   private nonisolated(unsafe) weak var delegate: (any AppLinkDelegate)?
   private let session = Mutex<AppLinkClientSession?>(nil)
 
-  /// `address` is by default the system bus's, or that in `DBUS_SYSTEM_BUS_ADDRESS`. `time` is for retrying a refused
-  /// attachment; by default it is the process's (`ProcessClock`).
+  /// - Parameters:
+  ///   - address: the bus; by default the system bus, or the bus in `DBUS_SYSTEM_BUS_ADDRESS`.
+  ///   - time: for repeating a refused attachment; by default the process's time (`ProcessClock`).
   package init(
     address: String? = nil, logger: Logger, time: (any TimeSource)? = nil, delegate: any AppLinkDelegate
   ) {

@@ -25,7 +25,8 @@ actor AppLinkClientSession {
   private weak var delegate: (any AppLinkDelegate)?
   private var owner: String?
   private var isAttached = false
-  /// An attachment is under way to whoever owns the name. Its answer says who that is.
+  /// An attachment was sent to the system's name, before the bus has said which connection owns it. The sender of the
+  /// answer is that owner.
   private var isAskingByName = false
   /// An attachment is under way.
   private var isAttaching = false
@@ -35,10 +36,10 @@ actor AppLinkClientSession {
   private var generation: UInt64 = 0
   /// How many times in a row the present owner has refused the app.
   private var refusals = 0
-  /// Accepted from the library, and not sent yet.
+  /// Requests that the library has handed over and that are not sent yet.
   private var waiting: Deque<Request> = []
-  /// The app has handled all events up to this one, and the system was not told yet. A pause in what comes is waited for:
-  /// in a burst of events, the last one says it for all.
+  /// The app has handled all events up to this one, and the system has not been told yet. It is told at the next pause
+  /// between messages: after a burst of events, one message is enough.
   private var handledThrough: EventSequence?
   private var sent = Amount()
   /// How much of that the system is known to have handled.
@@ -57,8 +58,8 @@ actor AppLinkClientSession {
     self.delegate = delegate
   }
 
-  /// The greeting to the bus, the question who the system is, and the attachment leave together: what an app is started for
-  /// comes after one round trip.
+  /// Connects. The greeting to the bus, the question which connection is the system's, and the attachment are sent
+  /// together. So an app that was relaunched for an event receives it after one round trip.
   nonisolated func start() throws(BusError) {
     bus.enqueue { bus in
       bus.watchOwner(of: AppLinkName.busName) { _, owner in self.assumeIsolated { $0.ownerChanged(owner) } }
@@ -135,7 +136,7 @@ actor AppLinkClientSession {
 
   private func earlyAnswered(_ sent: EarlyManagers.Sent, _ result: Result<[Value], BusError>) {
     var isTaken = true
-    // A system that left before it answered has not taken it either.
+    // A system that left before it answered has not taken the request either.
     if case .failure(let error) = result { isTaken = ![.notAttached, .unavailable].contains(AppLinkError(error).code) }
     if early.answered(sent, isTaken: isTaken, isAttached: isAttached) { take(sent.request) }
   }
@@ -154,7 +155,7 @@ actor AppLinkClientSession {
     sendWaiting()
   }
 
-  /// What the app has handled stays before what it asks for afterwards.
+  /// The system hears what the app has handled before it hears what the app asks for afterwards.
   private func queueHandled() {
     guard let sequence = handledThrough else { return }
     handledThrough = nil
@@ -234,11 +235,11 @@ actor AppLinkClientSession {
     detach()
     owner = newOwner
     refusals = 0
-    // The answer to the first attachment says whether the present owner has it.
+    // If the first attachment is still under way, its answer will say whether this owner has received it.
     if !isAskingByName { attach() }
   }
 
-  /// The first attachment goes to whoever owns the name, without waiting to be told who that is.
+  /// Sends the first attachment to the system's name, without waiting to hear which connection owns it.
   private func attachByName() {
     guard let attachment = delegate?.attachment else { return }
     isAskingByName = true
@@ -250,7 +251,8 @@ actor AppLinkClientSession {
     early.begin().forEach(sendEarly)
   }
 
-  /// The bus has told by now who owned the name when the call came to it: it was asked before, and reports changes in order.
+  /// The first attachment is answered. `owner` is known by now: the bus was asked for it before, and reports changes in
+  /// order.
   private func finishAttachByName(_ sender: String, _ result: Result<[Value], BusError>) {
     isAskingByName = false
     isAttaching = false
@@ -275,7 +277,8 @@ actor AppLinkClientSession {
     early.begin().forEach(sendEarly)
   }
 
-  /// An owner that has left has not refused the app. Its successor is awaited.
+  /// Whether the error means that nobody has answered. An owner that has left has not refused the app, so the next
+  /// owner is awaited.
   private static func saysThatNobodyAnswers(_ error: BusError) -> Bool {
     [
       BusError.Name.noReply, BusError.Name.serviceUnknown, BusError.Name.nameHasNoOwner, BusError.Name.disconnected,
@@ -315,7 +318,7 @@ actor AppLinkClientSession {
     if mayPass { attachAgain(after: Self.pause(refusals)) }
   }
 
-  /// A new owner of the name is asked at once, which cancels this.
+  /// Attaches again after a pause. A new owner of the name ends the pause, because it is asked at once.
   private func attachAgain(after pause: Duration) {
     do {
       let time = try time ?? ProcessClock.fromEnvironment()

@@ -3,7 +3,7 @@ import Logging
 import Synchronization
 import SystemBus
 
-/// One connection of an app's process. It is never reused for another.
+/// One connection of an app's process to the bus. The bus never gives its name to another connection.
 package struct AppConnection: Sendable, Hashable, CustomStringConvertible {
   /// Its unique name on the bus.
   package let name: String
@@ -37,18 +37,18 @@ package enum AppLinkServerEvent: Sendable, Hashable {
   /// A process claims to be an app. Answered by `AppLinkServer.reply`. Its requests are delivered once it is
   /// accepted.
   case attach(AppConnection, Credentials, Attachment, AttachToken)
-  /// Followed by `AppLinkServer.handled` when it has been handled.
+  /// The receiver calls `AppLinkServer.handled` when it has handled the request.
   case request(AppConnection, Request)
-  /// Answered by `AppLinkServer.reply`, and followed by `AppLinkServer.handled`.
+  /// The receiver answers with `AppLinkServer.reply`, and then calls `AppLinkServer.handled`.
   case query(AppConnection, Query, QueryToken)
   /// The process has left the bus, or was cut off because it sent too much. Comes once for each `attach` that was not
   /// refused.
   case detached(AppConnection)
-  /// The user asks for something. Answered by `AppLinkServer.reply`.
-  /// `watchStatus` is passed on to `AppLinkServer.watch` if the caller may control the system.
+  /// The user asks for something. The receiver answers with `AppLinkServer.reply`. It passes `watchStatus` on to
+  /// `AppLinkServer.watch` if the caller may control the system.
   case control(ControlRequest, Credentials, ControlToken)
-  /// Clients watch the status: `AppLinkServer.statusChanged` is to be called when it has changed. `false` when the last
-  /// of them has left.
+  /// `true` when the first client watches the status: from then on, `AppLinkServer.statusChanged` is to be called when
+  /// it has changed. `false` when the last such client has left.
   case statusWatched(Bool)
   /// The bus has ended. Nothing more comes.
   case busLost
@@ -56,9 +56,10 @@ package enum AppLinkServerEvent: Sendable, Hashable {
 
 /// The system's end of the links to apps and to the user's command, on the bus as `org.latchkey.System1`.
 ///
-/// Malformed messages are answered with `org.latchkey.Error.InvalidArguments` and not delivered. Requests from a
-/// process that is not attached are answered with `org.latchkey.Error.NotAttached`. The reply to a request is sent
-/// when the request has been handled. A connection with 256 waiting requests, or four megabytes of them, gets
+/// Malformed messages are answered with `org.latchkey.Error.InvalidArguments` and not delivered. A few requests that
+/// arrive behind an attachment are kept until the app is accepted (`Flow.earlyLimit`). All other requests from a
+/// process that is not attached are answered with `org.latchkey.Error.NotAttached`. The reply to a request is sent when
+/// the request has been handled. A connection with 256 waiting requests, or four megabytes of them, gets
 /// `org.latchkey.Error.LimitReached` for the next one and is detached.
 package final class AppLinkServer: Sendable {
   private let address: BusAddress
@@ -66,8 +67,9 @@ package final class AppLinkServer: Sendable {
   private let onEvent: @Sendable (AppLinkServerEvent) -> Void
   private let session = Mutex<AppLinkServerSession?>(nil)
 
-  /// `onEvent` is called on the bus's thread, one event at a time, in order. `address` is by default the system
-  /// bus's, or that in `DBUS_SYSTEM_BUS_ADDRESS`.
+  /// - Parameters:
+  ///   - address: the bus; by default the system bus, or the bus in `DBUS_SYSTEM_BUS_ADDRESS`.
+  ///   - onEvent: called on the bus's thread, one event at a time, in order.
   package init(
     address: String? = nil, logger: Logger, onEvent: @escaping @Sendable (AppLinkServerEvent) -> Void
   ) {
@@ -103,8 +105,9 @@ package final class AppLinkServer: Sendable {
     session.withLock { $0 }?.reply(to: token, result)
   }
 
-  /// Answers a query. An app to which the answer is `notAttached` may attach again: the system has forgotten its link, for
-  /// example because the process that the system itself had started for it has ended.
+  /// Answers a query. If the answer is `notAttached`, the system has forgotten the app's link, for example because the
+  /// process that the system had started for the app has ended. The connection is then detached, so that the app may
+  /// attach again.
   package func reply(to token: QueryToken, _ result: Result<QueryReply, AppLinkError>) {
     let session = session.withLock { $0 }
     if case .failure(let error) = result, error.code == .notAttached {
@@ -133,7 +136,8 @@ package final class AppLinkServer: Sendable {
     session.withLock { $0 }?.watch(token, credentials)
   }
 
-  /// The status has changed: tells those that watch and have asked for it since they were last told.
+  /// The status has changed. Tells each client that watches, unless it was told of a change already and has not asked
+  /// for the status since.
   /// - Parameter number: grows with each change.
   package func statusChanged(_ number: UInt64) {
     session.withLock { $0 }?.statusChanged(number)

@@ -8,8 +8,8 @@ import SystemBus
 actor AppLinkServerSession {
   /// How many apps can be attached at a time.
   private static let connectionLimit = 256
-  /// How many connections may wait to be verified as apps, in all and per user. So a caller that is not an app can't
-  /// keep apps out.
+  /// How many connections may wait to be verified as apps, in all and per user. The limit per user keeps a caller that
+  /// is not an app from keeping apps out.
   private static let claimLimit = 1024
   private static let userClaimLimit = 16
 
@@ -21,7 +21,7 @@ actor AppLinkServerSession {
     var isAttached = false
     /// The user it belongs to, or `nil` until the bus has said.
     var user: UInt32?
-    /// Sent behind the attachment, and delivered when the system has accepted it.
+    /// Calls that came behind the attachment. They are delivered when the system has accepted the app.
     var early: [IncomingCall] = []
     var earlyBytes = 0
 
@@ -37,8 +37,8 @@ actor AppLinkServerSession {
 
   private struct Watcher {
     var watch: Bus.NameWatch
-    /// It was told of a change and has not asked for the status since. A client that does not read (a suspended one,
-    /// say) has one signal waiting at most.
+    /// The client was told of a change and has not asked for the status since. So a client that does not read, such as
+    /// a suspended one, has at most one signal waiting.
     var isTold = false
   }
 
@@ -53,7 +53,8 @@ actor AppLinkServerSession {
   private let logger: Logger
   private let onEvent: @Sendable (AppLinkServerEvent) -> Void
   private var connections: [AppConnection: Connection] = [:]
-  /// Outlives the attachment: requests in the system's queue take room until they are handled.
+  /// What each connection has sent that is not handled yet. An entry outlives the attachment, because requests in the
+  /// system's queue take room until they are handled.
   private var undone: [AppConnection: Undone] = [:]
   private var undoneControls = 0
   /// The clients that watch the status, by their names on the bus.
@@ -135,7 +136,7 @@ actor AppLinkServerSession {
     let signal = OutgoingSignal(
       path: AppLinkName.path, interface: AppLinkName.appInterface, member: message.name,
       arguments: message.arguments, destination: connection.name)
-    // A socket in the event is open until the message has a duplicate of it.
+    // A socket in the event has to stay open until the message has a duplicate of it.
     withExtendedLifetime(event) {
       bus.assumeIsolated { bus in
         do throws(BusError) {
@@ -249,7 +250,7 @@ actor AppLinkServerSession {
     guard undoneControls < Flow.controlLimit else {
       throw BusError(AppLinkError(.limitReached, "\(Flow.controlLimit) requests of users wait already; try again"))
     }
-    // Before the system answers: a change after its answer is told.
+    // This comes before the system's answer, so that a change after that answer is reported.
     if request.returnsStatus { watchers[call.sender]?.isTold = false }
     undoneControls += 1
     let token = ControlToken(call: call, wantsStatus: request.returnsStatus)
@@ -284,7 +285,7 @@ actor AppLinkServerSession {
 
   // MARK: Watching the status
 
-  /// The client is known before the system is asked for its answer, so that no change falls between the two.
+  /// The client is registered before the system is asked for the status, so that no change falls between the two.
   private func startWatching(_ token: ControlToken, _ credentials: Credentials) {
     let name = token.call.sender
     if watchers[name] == nil {
@@ -359,7 +360,7 @@ actor AppLinkServerSession {
       session.connections[connection]?.isKnown = true
       session.deliver(.attach(connection, credentials, attachment, AttachToken(connection: connection, call: call)))
     } otherwise: { session in
-      // The bus does not know it. It may try again.
+      // The bus does not know the connection. Its process may try again.
       session.forget(connection)
     }
   }

@@ -29,7 +29,8 @@ enum Limit {
   static let listLength = 4096
   static let byteCount = 65536
   static let textByteCount = 4096
-  /// A question to an app or its answer, such as a piece of a lock's log. The system has limits of its own below it.
+  /// A question's argument or its answer, such as a piece of a lock's log. The system checks its own limits as well
+  /// (`UserAction`), which are no greater.
   static let longTextByteCount = 65536
 }
 
@@ -135,7 +136,7 @@ extension String: BusRepresentable {
   }
 }
 
-/// A text that may be long, because it is between an app and its user.
+/// A text that may be long, because only an app and its user read it.
 struct LongText: BusRepresentable {
   var text: String
 
@@ -160,7 +161,7 @@ extension Array: BusRepresentable where Element: BusRepresentable {
     // The type is compared, because an empty array of any type can be cast to bytes.
     if Element.self == UInt8.self, let bytes = self as? [UInt8] { return .bytes(bytes) }
     let values = map(\.busValue)
-    // Any type of one byte is sent this way: D-Bus has one type for it.
+    // A list of any type that is sent as one byte is sent this way: D-Bus has one type for such lists.
     if Element.signature == UInt8.signature {
       return .bytes(values.compactMap { if case .byte(let byte) = $0 { byte } else { nil } })
     }
@@ -302,7 +303,7 @@ extension EventSequence: BusWrapper {
 
 extension ChannelDescriptor: BusRepresentable {
   static var signature: String { "h" }
-  /// The descriptor stays this object's, which has to live until the message is made.
+  /// The descriptor still belongs to this object, which has to live until the message is made.
   var busValue: Value { .fileDescriptor(number) }
   convenience init(busValue: Value) throws(BusError) {
     guard case .fileDescriptor(let number) = busValue else { throw malformed("a file descriptor is wanted") }

@@ -52,7 +52,7 @@ package final class ControlClient: Sendable {
     } catch {
       throw ControlCall.error(error)
     }
-    // It handles one client's requests in order, and answers this one at once.
+    // latchkeyd receives one client's requests in order, and answers this one at once.
     _ = try await status()
   }
 
@@ -101,7 +101,7 @@ enum ControlCall {
     }
   }
 
-  /// Runs `work`, and says an error of the bus as this module's clients are told of it.
+  /// Runs `work`, and translates an error of the bus into one for a user.
   static func connected<Outcome>(_ work: () throws(BusError) -> Outcome) throws(AppLinkError) -> Outcome {
     do throws(BusError) { return try work() } catch { throw Self.error(error) }
   }

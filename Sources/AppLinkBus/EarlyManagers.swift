@@ -1,10 +1,10 @@
 import AppLink
 
-/// Managers that an app creates before it is attached. The requests for them leave right behind the attachment, so that
-/// what the system has for them comes back with its answer.
+/// Managers that an app creates before it is attached. Their requests are sent right behind the attachment, so that
+/// what the system has for them comes together with its answer.
 ///
-/// A system that refuses them (of a version that takes no request before it has accepted the app) is asked again once the app
-/// is attached.
+/// A system of a version that takes no request before it has accepted the app refuses them. It is asked again once the
+/// app is attached.
 struct EarlyManagers {
   private struct Entry {
     let manager: ManagerIdentifier
@@ -14,7 +14,7 @@ struct EarlyManagers {
   }
 
   private var entries: [Entry] = []
-  /// Their requests were under way when the app let them go.
+  /// Managers that the app has released while their requests were under way.
   private var ended: [ManagerIdentifier] = []
   /// Grows with each attachment, so that an answer to an earlier one can be recognised.
   private(set) var attempt: UInt64 = 0
@@ -66,7 +66,7 @@ struct EarlyManagers {
     return entries.filter { !$0.isUnderWay }.map(\.request) + ended.map { .destroyManager($0) }
   }
 
-  /// The library creates its managers anew.
+  /// The library will create its managers anew, so all entries are dropped.
   mutating func forgetAll() {
     entries = []
     ended = []

@@ -41,7 +41,7 @@ enum EventCoding {
     return Event(sequence: sequence, manager: manager == app ? nil : manager, body: body)
   }
 
-  /// Stands for the app itself. Apps number their managers from 1.
+  /// The manager's number that stands for the app itself. Apps number their managers from 1.
   private static let app = ManagerIdentifier(0)
 
   // MARK: Managers

@@ -6,9 +6,9 @@ enum Flow {
   /// How many requests the library may have sent without a receipt. A bus lets one connection wait for 128 replies at
   /// most.
   static let window: UInt64 = 64
-  /// The same in bytes, as `Value.byteCount` counts them: at this many, nothing more is sent. 64 requests with the
-  /// longest values that ATT has (512 bytes) are a tenth of it. It is reached when an app resumes with thousands of
-  /// attributes.
+  /// The same in bytes, as `Value.byteCount` counts them. When this many wait, nothing more is sent. 64 requests with
+  /// the longest values that ATT has (512 bytes) make about a tenth of it. It is reached when an app resumes with
+  /// thousands of attributes.
   static let windowBytes = 1 << 20
   /// Every request at this distance asks for a reply, and so does a request when half of the window's bytes have been
   /// sent since the last such request. The reply says that the system has handled everything up to it.
@@ -24,7 +24,8 @@ enum Flow {
   static let earlyLimit = 32
   /// The same in bytes, as `Value.byteCount` counts them.
   static let earlyByteLimit = 64 << 10
-  /// How many requests of users may wait in the system, in all. Each has a text of 4 kB at most.
+  /// How many requests of users may wait in the system, in all. Each has texts of at most 4 kB; only a question's
+  /// argument may have 64 kB.
   static let controlLimit = 64
   /// How many clients may watch the status.
   static let watcherLimit = 16

@@ -20,7 +20,7 @@ package final class MachineControl: Sendable {
   package func ask(
     app: String, name: String, argument: String, limit: DispatchTimeInterval = .seconds(60)
   ) throws -> String {
-    // Without the argument, which may be secret.
+    // The argument is left out, because it may be secret.
     try wait(for: "what \(app) was asked", limit) { client throws(AppLinkError) in
       try await client.ask(app: app, name: name, argument: argument)
     }

@@ -3,8 +3,8 @@ import BusValue
 import Synchronization
 import SystemBus
 
-/// Follows the system's status over its restarts, for a program that shows it. It only waits for the bus: nothing is
-/// asked again and again.
+/// Follows the system's status, also over restarts of latchkeyd, for a program that shows it. It waits for signals of
+/// the bus and never polls.
 package final class StatusFollower: Sendable {
   package enum News: Sendable {
     case status(SystemStatus)
@@ -17,8 +17,9 @@ package final class StatusFollower: Sendable {
   private struct State {
     /// latchkeyd's name on the bus.
     var owner: String?
-    /// The status is asked for, and has changed again since.
+    /// The status was asked for, and the answer has not come.
     var isAsking = false
+    /// The status has changed since it was asked for.
     var isOutdated = false
     var hasEnded = false
   }
@@ -28,7 +29,7 @@ package final class StatusFollower: Sendable {
   private let state = Mutex(State())
 
   /// Connects. Throws `unavailable` if there is no bus.
-  /// - Parameter onNews: is called on the bus's thread.
+  /// - Parameter onNews: called on the bus's thread.
   package init(address: String? = nil, onNews: @escaping @Sendable (News) -> Void) throws(AppLinkError) {
     self.onNews = onNews
     bus = try ControlCall.connected { () throws(BusError) in
@@ -92,7 +93,7 @@ package final class StatusFollower: Sendable {
       if isOutdated { ask(.status, owner, bus) }
     } catch {
       switch error.name {
-      // It is leaving, and the bus says so next.
+      // latchkeyd is leaving, and the bus will report that next.
       case BusError.Name.noReply, BusError.Name.nameHasNoOwner, BusError.Name.serviceUnknown,
         BusError.Name.disconnected:
         break

@@ -86,7 +86,8 @@ extension AdvertisementRequest: BusStructure {
 // MARK: The user
 
 extension SystemStatus: BusStructure {
-  /// The version stays the first member for good: a client of another version reads it, and names it to the user.
+  /// The version has to stay the first member: a client of another version reads it, and tells the user which version
+  /// this is.
   static let layout = Layout(
     Self.init, \.version, \.bluetooth, \.apps, \.appsLeftOut, \.links, \.linksLeftOut, \.pairings, \.wakes,
     \.wakesLeftOut, \.storeTrouble, \.alerts, \.states, \.statesLeftOut, \.movements, \.movementsLeftOut)
