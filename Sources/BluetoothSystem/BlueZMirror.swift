@@ -17,7 +17,7 @@ struct BlueZMirror: Sendable {
   /// The state that apps were told before bluetoothd appeared.
   var stateBefore = ManagerState.unknown
   var isPowered = false
-  /// `nil` before BlueZ 5.67.
+  /// `nil` before BlueZ 5.65.
   var powerState: PowerState?
   /// A discovery is running, either this system's or another client's.
   var isDiscovering = false

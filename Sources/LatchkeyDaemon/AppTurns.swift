@@ -5,23 +5,24 @@ import Synchronization
 import TimeTypes
 import Timekeeping
 
-/// What a machine's apps said to latchkeyd at one moment of a simulated world: it is handled when the world rests, in the order
-/// of the apps' identifiers. Apps of one machine run in parallel, and what they say arrives in the order of chance.
+/// Holds what a machine's apps say to latchkeyd at one moment of a simulated world, until the world rests. Then it is
+/// handled in the order of the apps' identifiers. Apps of one machine run in parallel, so without this the order of
+/// their messages would be a matter of chance.
 ///
-/// So do the managers of one app, if their delegates are called on queues of their own. What an app said at one moment is therefore
-/// handled manager by manager; what one manager said keeps its order.
+/// The managers of one app run in parallel as well, if their delegates are called on queues of their own. So what an
+/// app said at one moment is handled manager by manager. The messages of one manager keep their order.
 ///
-/// A machine has no such thing: there, what comes first is handled first.
+/// A real machine has no `AppTurns`: its messages are handled in the order in which they arrive.
 final class AppTurns: Sendable {
   typealias Work = @Sendable () -> Void
   typealias Source = TurnQueue<Work>.Source
 
-  /// What is known of an app by its connection.
+  /// What is known about the app of a connection.
   private struct App {
     var identifier: String
-    /// Which managers the app's unanswered reads and writes came to.
+    /// The manager that received each read or write of a central that the app has not answered.
     var asked: [RemoteRequestIdentifier: ManagerIdentifier] = [:]
-    /// Whose request was the last. What belongs to no manager stays behind it.
+    /// The manager of the app's last request. A request that belongs to no manager stays behind that one.
     var manager = ManagerIdentifier(0)
 
     mutating func manager(of request: Request) -> ManagerIdentifier {
@@ -43,26 +44,28 @@ final class AppTurns: Sendable {
   private let state = Mutex(State())
   private let time: any TimeSource
 
-  /// - Parameter time: rings an alarm of the present moment when every process of the world rests.
+  /// - Parameter time: an alarm for the present moment rings when every process of the world rests.
   init(time: any TimeSource) {
     self.time = time
     let alarm = time.makeAlarm { [weak self] in self?.take() }
     state.withLock { $0.alarm = alarm }
   }
 
-  /// Handles what came from an app's connection, or a user's command, in its turn. Commands are given while the world rests.
+  /// Handles an event of an app's connection in its turn. A user's command is handled at once: commands are given while
+  /// the world rests.
   func add(_ event: AppLinkServerEvent, _ work: @escaping Work) {
     guard let source = state.withLock({ Self.source(of: event, &$0.apps) }) else { return work() }
     add(work, from: source)
   }
 
-  /// Handles news of an app's process in its turn: what the process had said before it ended comes first, and what its connection's
-  /// end means comes last.
+  /// Handles news of an app's process in its turn: after what the process said before it ended, and before the end of
+  /// its connection.
   func add(_ news: SupervisorNews, _ work: @escaping Work) {
     add(work, from: Source(group: news.bundleIdentifier, rank: Int.max - 1, name: ""))
   }
 
-  /// An app is told something. Its answer to a read or a write does not name the manager.
+  /// An event is about to be sent to an app. This notes which manager a read or a write goes to, because the app's
+  /// answer does not name it.
   func willSend(_ event: Event, to connection: AppConnection) {
     state.withLock { state in
       switch event.body {
@@ -79,7 +82,7 @@ final class AppTurns: Sendable {
     case .attach(let connection, _, let attachment, _):
       apps[connection] = App(identifier: attachment.bundleIdentifier)
       return Source(group: attachment.bundleIdentifier, name: connection.name)
-    // That it has handled what it was told comes behind what it asks for meanwhile.
+    // A receipt for handled events comes behind what the app asks for at the same moment.
     case .request(let connection, .handled):
       return Source(group: identifier(connection, apps), rank: Int.max - 2, name: connection.name)
     case .request(let connection, let request):
@@ -129,7 +132,7 @@ extension SupervisorNews {
 }
 
 extension Request {
-  /// The manager that it is about.
+  /// The manager that the request is about; `nil` if it is about none.
   fileprivate var manager: ManagerIdentifier? {
     switch self {
     case .createManager(let manager, _), .resumeManager(let manager, _, _), .heldPeripherals(let manager, _, _),

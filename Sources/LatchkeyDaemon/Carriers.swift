@@ -37,13 +37,13 @@ final class Carriers: Sendable {
   private let supervisor: any Supervisor
   private let bluetoothBus: String?
   private let time: any TimeSource
-  /// In a simulated world.
+  /// Orders apps' messages in a simulated world; `nil` on a real machine.
   private let turns: AppTurns?
   private let logger: Logger
-  /// Limits how far bluetoothd's messages may run ahead of the loop. Beyond the limit, they wait on the bus, where
-  /// none is lost. Most take less than a kilobyte, so their number matters. The largest that are accepted
-  /// (`MessageLimits`), all objects of a machine with thousands of them, take some 13 MB each, and at most two of
-  /// those fit in.
+  /// Limits how far bluetoothd's messages may run ahead of the loop. Beyond the limit, they wait on the bus, where none
+  /// is lost. Most take less than a kilobyte, so their number matters. The largest that are accepted (`MessageLimits`),
+  /// with all objects of a machine that has thousands of them, take some 13 MB each, so only one of those is admitted
+  /// at a time.
   private let turnstile = Turnstile(limit: 1024, byteLimit: 8 << 20)
   private let heap = Heap()
 
@@ -64,9 +64,9 @@ final class Carriers: Sendable {
   /// How long bluetoothd may take to show its objects before apps are let in without them.
   private static let lookPatience = Duration.seconds(5)
 
-  /// Listens to bluetoothd, and takes the system's name on the bus. Apps that were there before come as soon as the name is taken,
-  /// and go on with what they were about. So what bluetoothd has is known by then: a request for a link that exists would
-  /// fail otherwise.
+  /// Listens to bluetoothd first, and takes the system's name on the bus when bluetoothd's objects are known. Apps that
+  /// run already attach as soon as the name is taken, and go on with what they were doing. Without bluetoothd's
+  /// objects, a request for a link that exists would fail.
   func start() throws(DaemonError) {
     let server = AppLinkServer(logger: logger) { [weak self, turns] event in
       guard let turns else { return self?.receive(event) ?? () }
@@ -222,7 +222,7 @@ final class Carriers: Sendable {
     _ attachment: Attachment, _ token: AttachToken
   ) {
     var refusal = refusal
-    // By the time of the verification, the process number may have passed to another process.
+    // Since the claim, the process number may have passed to another process.
     if refusal == nil, (try? ProcessIdentity.of(claim.process.processIdentifier)) != claim.process {
       refusal = .notThatApp("Process \(claim.process.processIdentifier) has ended.")
     }
@@ -263,7 +263,7 @@ final class Carriers: Sendable {
       return
     }
     if request == .watchStatus {
-      // It comes back as `status`, once the caller is known to watch.
+      // The request comes back as `status`, once the server has registered the caller as a watcher.
       server.withLock { $0 }?.watch(token, credentials)
       return
     }

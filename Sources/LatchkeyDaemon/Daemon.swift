@@ -10,8 +10,8 @@ import Timekeeping
 
 /// latchkeyd: the system with its store, its apps and its two buses.
 ///
-/// A class, because whatever has it would otherwise hold the system as it was at the start beside the one that runs, and would print
-/// all of it where it is described: the library that runs services describes each.
+/// This is a class so that its owners do not hold a copy of the system's first state beside the running one. The
+/// library that runs services also describes each service as text, and would print the whole state of a structure.
 package final class Daemon: Sendable {
   package struct Options: Sendable {
     package var state: String
@@ -21,9 +21,10 @@ package final class Daemon: Sendable {
     package var adapter: AdapterChoice
     /// The address of bluetoothd's bus, if it differs from the apps' bus.
     package var bluetoothBus: String?
-    /// How long a woken app may take, for apps that do not say. `nil` for the default.
+    /// The wake budget of apps whose Info.plist gives none. `nil` for the default.
     package var wakeBudget: Duration?
-    /// Whose manufacturer data hold the services of apps in the background. `nil` switches that off.
+    /// The company identifier of the manufacturer data for the services of apps in the background (`OverflowArea`).
+    /// `nil` switches that off.
     package var overflowCompany: UInt16?
     package init(
       state: String, apps: String, credentials: String? = nil, adapter: AdapterChoice = .first,
@@ -45,7 +46,7 @@ package final class Daemon: Sendable {
   private let supervisor: MachineSupervisor
   private let store: Store
   private let folder: StateFolder
-  /// The system until `run` takes it.
+  /// The system in its first state, until `run` takes it.
   private let initial: Mutex<BluetoothSystem?>
   private let logger: Logger
 
@@ -99,7 +100,7 @@ package final class Daemon: Sendable {
   package func run() async throws {
     guard let system = initial.withLock({ $0.take() }) else { preconditionFailure("a daemon runs once") }
     try carriers.start()
-    // The processes of a simulated world are no matter of this machine's memory.
+    // In a simulated world, this machine's memory says nothing about the world's machines.
     let pressure = Self.isSimulated ? nil : MemoryPressure { [loop] in loop.handle(.memoryPressure) }
     defer {
       pressure?.close()

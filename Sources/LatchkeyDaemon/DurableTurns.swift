@@ -29,12 +29,13 @@ final class DurableTurns {
     var drop: (_ count: Int, AppLinkIdentifier) -> Void
   }
 
-  /// What need not wait for the disk, in a turn that is carried out whether or not it can be written.
+  /// Effects that are carried out before the disk has the turn's changes. This applies only to turns that are carried
+  /// out whether or not the changes can be written.
   enum Early {
-    /// A process takes as long to start as a disk to write, so it starts meanwhile.
+    /// Launches. Starting a process takes about as long as a write, so both are done at the same time.
     case launches
-    /// In a simulated world time stands still while the disk works, and a process that had started would tell the journal its first
-    /// words before or after what the turn records, as the disk is quick or slow.
+    /// Journal records, in a simulated world. Time stands still there while the disk works. If a process was started
+    /// early, its first lines could come before or after what the turn records, depending on how fast the disk is.
     case records
   }
 
@@ -71,7 +72,7 @@ final class DurableTurns {
   /// waits for the disk.
   func handle(_ event: BluetoothSystem.Event, whenDone: (@Sendable () -> Void)?) {
     if case .request(let link, let request) = event, !request.isAnswer, waiting.contains(where: { $0.link == link }) {
-      // It stays behind the app's earlier requests.
+      // The request stays behind the app's earlier ones.
       waiting.append(Waiting(link: link, event: event, whenDone: whenDone))
       return
     }
@@ -140,7 +141,7 @@ final class DurableTurns {
     turnAgain()
   }
 
-  /// Whatever was due in a turn that was undone is still due.
+  /// Runs a turn for the time alone, because whatever was due in the undone turn is still due.
   private func turnAgain() { _ = turn(.timePassed) }
 
   private func forget(_ link: AppLinkIdentifier) {
@@ -164,7 +165,7 @@ final class DurableTurns {
       if ledger.failed(error.description, at: time.now) { actions.tell(error.description) }
       return false
     }
-    // The problem is not over until those who wait have been served, too.
+    // The problem is not over until the waiting requests have been handled, too.
     if waiting.isEmpty { settle() } else { ledger.written(at: time.now) }
     return true
   }

@@ -16,8 +16,8 @@ package final class LoopThread: TaskExecutor {
   private let restAfterSeconds: Int
   private let beginRest: @Sendable () -> Void
 
-  /// A rest follows at least so many jobs. What needs fewer (systemd's watchdog has one every 15 seconds) is no reason to wake
-  /// up once more afterwards.
+  /// A rest begins only after at least this many jobs. Less work than that is not worth another wake-up for a rest:
+  /// systemd's watchdog alone causes one job every 15 seconds.
   static let jobsBeforeRest = 16
 
   /// - Parameter beginRest: called when work has ended. There may be nothing more to do for days.

@@ -1,11 +1,13 @@
 import Glibc
 
-/// Gives back the pages of the program's code that were needed until now and will not be for a long time: those of a start
-/// (arguments, the store, what the dynamic linker and Swift's runtime read to find their way), and those of an app's time
-/// awake. latchkeyd then rests, perhaps for days (`LoopThread`), and what little it does there touches a small part of them.
+/// Gives back memory pages of the program's code that were needed until now and will not be needed for a long time:
+/// those of the start (arguments, the store, what the dynamic linker and Swift's runtime read), and those of an app's
+/// time awake. latchkeyd then rests, perhaps for days (`LoopThread`), and its little work in that time needs few of
+/// these pages.
 ///
-/// These pages are the files' own, unchanged. Whichever is used again is mapped again from the page cache.
+/// The pages are unchanged pages of the program's files. A page that is used again is mapped again from the page cache.
 package enum ProgramPages {
+  /// Gives the pages back now.
   package static func giveBack() {
     for range in code() { madvise(range.baseAddress, range.count, MADV_DONTNEED) }
   }

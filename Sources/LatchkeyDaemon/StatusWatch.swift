@@ -17,7 +17,7 @@ struct StatusWatch {
 
   var isWatched: Bool { told != nil }
 
-  /// Those who watch know the status as it is now, or will ask for it.
+  /// Begins to watch. The watchers know this status, or will ask for it.
   mutating func begin(_ status: SystemStatus) {
     told = status.news
     comparedAt = nil
@@ -29,7 +29,7 @@ struct StatusWatch {
     dueAt = nil
   }
 
-  /// Something has happened. Returns whether to compare now; if not, it is done later.
+  /// Something has happened. Returns whether to compare now. If not, the comparison is due later, or nobody watches.
   mutating func mayHaveChanged(at now: Instant) -> Bool {
     guard isWatched, dueAt == nil else { return false }
     guard let comparedAt, now < comparedAt + Self.interval else { return true }

@@ -7,8 +7,11 @@ package protocol Supervisor: Sendable {
   func launch(_ app: InstalledApp, _ options: LaunchOptions) throws -> ProcessIdentity?
   /// Watches a process that was not started by this supervisor. If it has already ended, that is reported at once.
   func adopt(_ bundleIdentifier: String, _ process: ProcessIdentity)
+  /// Stops the app's process until `resume`.
   func suspend(_ bundleIdentifier: String, _ process: ProcessIdentity)
+  /// Lets a suspended process run on.
   func resume(_ bundleIdentifier: String, _ process: ProcessIdentity)
+  /// Kills the process. `news` reports its end.
   func kill(_ bundleIdentifier: String, _ process: ProcessIdentity)
   /// Verifies that a process is the app that it claims to be. `answer` is called once, with `nil` if it is, otherwise
   /// with the reason why it is not, or why that can't be said.
@@ -38,6 +41,7 @@ package enum ClaimRefusal: Sendable, Hashable {
   }
 }
 
+/// What has happened to an app's process.
 package enum SupervisorNews: Sendable, Hashable {
   case launched(String, ProcessIdentity)
   case launchFailed(String, reason: String)

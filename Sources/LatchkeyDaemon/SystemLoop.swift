@@ -18,7 +18,8 @@ package struct SystemPorts: Sendable {
   package var controlReply: @Sendable (AnswerToken, Result<SystemStatus, AppLinkError>) -> Void
   /// The answer to what the user asked of an app.
   package var controlText: @Sendable (AnswerToken, String) -> Void
-  /// The status has changed. It is called only while `SystemLoop.watchStatus` says so; its number grows.
+  /// The status has changed. Called only while somebody watches it (`SystemLoop.watchStatus`). The number grows with
+  /// each change.
   package var statusChanged: @Sendable (UInt64) -> Void
 
   package init(
@@ -63,7 +64,7 @@ package final class SystemLoop: Sendable {
   private let supervisor: any Supervisor
   private let registry: AppRegistry
   private let logger: Logger
-  /// In a simulated world.
+  /// Orders news of apps' processes in a simulated world; `nil` on a real machine.
   private let turns: AppTurns?
   /// Where its tasks run, or `nil` for Swift's own executor.
   private let executor: (any TaskExecutor)?
@@ -89,13 +90,14 @@ package final class SystemLoop: Sendable {
     continuation.yield(.event(event, whenDone: whenDone))
   }
 
-  /// Somebody watches the status, or nobody does any more. Changes from here on are told.
+  /// Begins or ends watching the status. While it is watched, changes are reported to `SystemPorts.statusChanged`.
   package func watchStatus(_ isWatched: Bool) { continuation.yield(.statusWatched(isWatched)) }
 
   /// Ends `run` when everything queued before has been carried out.
   package func stop() { continuation.yield(.stop) }
 
-  /// Tells systemd's watchdog that the queue is moving, twice as often as required.
+  /// Sets an alarm that puts a sign of life for systemd's watchdog into the queue, so that the sign shows that the
+  /// queue is moving. `run` sets the alarm again each time.
   package func keepWatchdogQuiet(every interval: Duration) -> any Alarm {
     let alarm = time.makeAlarm { [continuation] in continuation.yield(.watchdog) }
     alarm.set(time.now + interval)

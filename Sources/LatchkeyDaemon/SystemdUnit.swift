@@ -60,12 +60,13 @@ struct SystemdUnit: Sendable {
   /// The process that the system knows of.
   private var process: ProcessIdentity?
   private var known = UnitReport()
-  /// The properties of a unit and of its service come in two answers.
+  /// Whether both answers have come: one has the unit's properties, the other those of its service.
   private var isKnown: Bool { known.loadState != nil && known.mainProcess != nil }
   private var open: Call?
   private var isReportWanted = true
-  /// The start's job has ended and, below, the report under way was requested after that.
+  /// The job that started the unit has ended.
   private var isStartDone = false
+  /// The report under way was requested after that job had ended.
   private var isReportAfterStart = false
   private var failures = 0
   private var hasWarned = false

@@ -37,7 +37,7 @@ final class Turnstile: Sendable {
     admitted?.wait()
   }
 
-  /// - Parameter bytes: what it entered with.
+  /// - Parameter bytes: the bytes that the caller entered with.
   func leave(bytes: Int) {
     change { state in
       state.inside -= 1
@@ -90,8 +90,8 @@ final class Semaphore: Sendable {
 
   func wait() { while sem_wait(semaphore) != 0 {} }
 
-  /// Waits at most this long, by the machine's calendar clock: if somebody sets that clock meanwhile, the wait ends sooner or
-  /// later. Only for waits that may. Returns `false` if there was no signal.
+  /// Waits at most this long, by the machine's calendar clock. If that clock is set meanwhile, the wait may end sooner
+  /// or later, so use this only where that does no harm. Returns `false` if there was no signal.
   func wait(seconds: Int) -> Bool {
     var end = timespec()
     clock_gettime(CLOCK_REALTIME, &end)
