@@ -27,9 +27,10 @@ package struct BusHandlers: Sendable {
 
 /// A connection to a D-Bus message bus.
 ///
-/// It lives on a thread, which is this actor's executor: handlers and completions run there. The thread is its own, or one
-/// that several connections share. Values go in and out; no libsystemd message is visible outside. When the connection ends, open calls fail with
-/// `BusError.disconnected` and `BusHandlers.onClose` is called. The process goes on.
+/// The connection lives on a thread, which is this actor's executor: handlers and completions run there. The thread
+/// belongs to this connection alone, or several connections share it. Values go in and out; no libsystemd message is
+/// visible outside. When the connection ends, open calls fail with `BusError.disconnected` and `BusHandlers.onClose` is
+/// called. The process goes on.
 package actor Bus {
   private nonisolated let thread: BusThread
   private nonisolated let ownsThread: Bool
@@ -59,12 +60,13 @@ package actor Bus {
   /// `AccessDenied` if the bus's policy does not allow it.
   ///
   /// - Parameters:
-  ///   - thread: a thread that was started already, and that others use as well. `nil` for one of its own. On a shared
-  ///     thread, nothing may wait for what happens there later.
-  ///   - messagesPerTurn: how many messages are handled before what is enqueued. With one, what a message brings about is
-  ///     done before the next message. With more, what many messages bring about can be done at once.
-  ///   - mayHandle: whether a message may be handled now; asked on the thread before each. What may not waits on the bus. It
-  ///     changes only by what is done on the thread.
+  ///   - thread: a running thread that others use as well; `nil` for a thread of its own. Work on a shared thread
+  ///     must not wait for something that happens on that thread later.
+  ///   - messagesPerTurn: how many messages are handled before enqueued work runs. With 1, the consequences of a
+  ///     message are carried out before the next message. With more, the consequences of several messages can be
+  ///     carried out together.
+  ///   - mayHandle: whether a message may be handled now. It is called on the thread before each message. Messages
+  ///     that may not be handled wait on the bus. The answer may change only through work on the thread.
   package init(
     address: BusAddress = .system, name: String? = nil, limits: MessageLimits = MessageLimits(),
     thread: BusThread? = nil, messagesPerTurn: Int = 1, mayHandle: @escaping @Sendable () -> Bool = { true }
@@ -79,9 +81,9 @@ package actor Bus {
     givenName.withLock { $0 = greeted }
   }
 
-  /// Connects, and leaves it to `start` to wait for the bus's answer. Calls that are enqueued before `start` leave
+  /// Connects, but leaves waiting for the bus's answer to `start`. Calls that are enqueued before `start` are sent
   /// together with the greeting, so they cost no round trip of their own. `start` then throws what the other
-  /// initializer does.
+  /// initializer throws.
   package init(connectingTo address: BusAddress, limits: MessageLimits = MessageLimits()) throws(BusError) {
     self.address = address
     connection = try BusConnection(address: address, name: nil, limits: limits)
@@ -108,7 +110,7 @@ package actor Bus {
     let greeted = DispatchSemaphore(value: 0)
     let outcome = Mutex<Result<Void, BusError>>(.success(()))
     if !isGreeted {
-      // Behind everything that is to leave with the greeting.
+      // This comes behind everything that is to be sent with the greeting.
       enqueue { bus in
         let result = bus.greet()
         outcome.withLock { $0 = result }
@@ -190,8 +192,9 @@ package actor Bus {
     connection.call(call, timeout: timeout, completion: completion)
   }
 
-  /// Calls a method of whoever owns a name, and tells by which unique name it was answered; see
-  /// `call(_:timeout:completion:)`. The answer may be the bus's own, or none (an empty name).
+  /// Calls a method of the owner of a name, and reports the unique name of the connection that has answered; see
+  /// `call(_:timeout:completion:)`. It is the bus's own name if the bus answers in the owner's place, and empty if
+  /// nobody has answered.
   package func callOwner(
     _ call: MethodCall, completion: @escaping @Sendable (String, Result<[Value], BusError>) -> Void
   ) {
@@ -226,6 +229,7 @@ package actor Bus {
   /// Calls a method without asking for a reply.
   package func callWithoutReply(_ call: MethodCall) throws(BusError) { try connection.callWithoutReply(call) }
 
+  /// Sends a signal. Throws `BusError` if it can't be encoded or sent.
   package func emit(_ signal: OutgoingSignal) throws(BusError) { try connection.emit(signal) }
 
   /// Answers a call. A second answer, or one to a call that wants no reply, has no effect.
@@ -265,6 +269,7 @@ package actor Bus {
     guard reply == [.uint32(1)] || reply == [.uint32(4)] else { throw .nameTaken(name) }
   }
 
+  /// Gives up a name that this connection owns.
   package func releaseName(_ name: String) async throws(BusError) {
     try await call(.toBus("ReleaseName", [.string(name)]))
   }
@@ -339,6 +344,7 @@ package actor Bus {
     return watch
   }
 
+  /// Ends a watch. Its handler is not called any more.
   package func unwatch(_ watch: NameWatch) {
     guard let ended = watches.removeValue(forKey: watch) else { return }
     watchersOfName[ended.name]?.removeAll { $0 == watch }

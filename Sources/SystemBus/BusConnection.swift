@@ -35,7 +35,7 @@ final class BusConnection: @unchecked Sendable {
 
   private var bus: OpaquePointer?
   private let limits: MessageLimits
-  /// The name that it owns since it was created.
+  /// The name that this connection requests in `greet`, and owns until `close`.
   private let name: String?
   private var pending: [ObjectIdentifier: PendingCall] = [:]
   private var openCalls: [UInt64: OpenCall] = [:]
@@ -43,7 +43,7 @@ final class BusConnection: @unchecked Sendable {
   var handlers: Handlers?
   /// How many messages its thread handles in a turn.
   var messagesPerTurn = 1
-  /// Whether its thread may handle a message now. It changes by what is done on that thread.
+  /// Whether its thread may handle a message now. The answer changes only through work on that thread.
   var mayHandle: () -> Bool = { true }
   private let address: BusAddress
 

@@ -6,8 +6,8 @@ import Threads
 /// The thread that bus connections live on, and the serial executor of the actors that use them. libsystemd's objects
 /// can't safely be shared between threads, so none leaves this one.
 ///
-/// A `Bus` has one of its own, unless it is given one that it shares with others. What is enqueued runs in order, between
-/// two messages of a connection, or between two turns of several of them.
+/// A `Bus` has a thread of its own, unless it is given one to share. Enqueued work runs in order, between two messages
+/// of a connection, or between two turns if several connections share the thread.
 package final class BusThread: SerialExecutor {
   private enum Work: Sendable {
     case job(UnownedJob)
@@ -29,10 +29,10 @@ package final class BusThread: SerialExecutor {
   /// Connections that may have something to do.
   private nonisolated(unsafe) var due: [BusConnection] = []
 
-  /// What waits for a pause. Used only by the thread, like `busyTurns`.
+  /// Work that waits for a pause. Used only by the thread, like `busyTurns`.
   private nonisolated(unsafe) var putOff: [@Sendable () -> Void] = []
   private nonisolated(unsafe) var busyTurns = 0
-  /// After so many turns without a pause, what was put off is done.
+  /// After this many turns without a pause, the work that was put off is done anyway.
   private static let busyLimit = 32
 
   package init() throws(BusError) {
@@ -158,7 +158,8 @@ package final class BusThread: SerialExecutor {
     return true
   }
 
-  /// Finds out which connections have something to do, and doesn't wait. A single one finds out when it is processed.
+  /// Finds out, without waiting, which connections have something to do. A single connection is processed without a
+  /// look.
   private func look() {
     if connections.count == 1 { due = connections } else { poll(mayWait: false) }
   }
@@ -179,9 +180,9 @@ package final class BusThread: SerialExecutor {
     inbox.withLock { $0.isSleeping = false }
   }
 
-  /// Waits until a connection has something to do or something is enqueued. Each connection is asked anew what it waits
-  /// for: that changes with all that it does, and one that holds a message already waits for nothing. One that may not handle
-  /// what comes is left out. It is asked again after whatever this thread does.
+  /// Waits until a connection has something to do or work is enqueued. Each connection is asked again what it waits
+  /// for, because that changes with everything it does: a connection that holds a message already waits for nothing. A
+  /// connection that may not handle messages now is left out. It is asked again after any work on this thread.
   private func poll(mayWait: Bool) {
     connections.removeAll { $0.isClosed }
     var descriptors = [pollfd(fd: wakeDescriptor, events: Int16(POLLIN), revents: 0)]
@@ -189,7 +190,7 @@ package final class BusThread: SerialExecutor {
     var timeouts: [Int32] = []
     timeouts.reserveCapacity(connections.count)
     for connection in connections {
-      // It holds what has come, or the bus does, until it may handle that.
+      // A message that may not be handled yet stays in the connection or on the bus.
       let wait = connection.mayHandle() ? connection.wait : BusConnection.nothing
       descriptors.append(pollfd(fd: wait.descriptor, events: wait.events, revents: 0))
       timeouts.append(wait.timeoutMilliseconds)

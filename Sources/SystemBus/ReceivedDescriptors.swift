@@ -15,5 +15,6 @@ extension Value {
 }
 
 extension [Value] {
+  /// Closes every file descriptor in the values.
   package func closeDescriptors() { for value in self { value.closeDescriptors() } }
 }
