@@ -29,8 +29,9 @@ package final class BlueZServer: Sendable {
   private let thread: BusThread?
   private let turns: Turns?
   private let onEvent: @Sendable (BlueZServerEvent) -> Void
-  /// Receives what handles a message of the client that it names. It calls that once, later or at once, on the server's
-  /// thread. It keeps the order of one client.
+  /// Decides when a message of a client is handled. It receives the client's name and the work that handles the
+  /// message. It has to call that work once, at once or later, on the server's thread, and to keep the order of one
+  /// client's messages.
   package typealias Turns = @Sendable (_ client: String, _ work: @escaping @Sendable () -> Void) -> Void
 
   private struct Connection: Sendable {
@@ -44,9 +45,9 @@ package final class BlueZServer: Sendable {
   /// describe its objects gets an error after 25 s; without it, the client waits for ever. `onEvent` is called on the
   /// bus's thread, one event at a time, in order.
   ///
-  /// - Parameter thread: a thread that several servers share, and on which they are used by what was enqueued there, and
-  ///   not from `onEvent`. `nil` for a thread of its own.
-  /// - Parameter turns: decides when a client's message is handled. `nil`: as it comes.
+  /// - Parameter thread: a thread that several servers share; `nil` for a thread of its own. On a shared thread, the
+  ///   servers are used by work that was enqueued there, not from `onEvent`.
+  /// - Parameter turns: decides when a client's message is handled; `nil` to handle each as it arrives.
   package init(
     address: String, logger: Logger, objects: ManagedObjects = [:], time: (any TimeSource)? = nil,
     thread: BusThread? = nil, turns: Turns? = nil, onEvent: @escaping @Sendable (BlueZServerEvent) -> Void
@@ -62,7 +63,8 @@ package final class BlueZServer: Sendable {
 
   deinit { close() }
 
-  /// On a shared thread, values that come together are sent together over the air.
+  /// How many messages a server on a shared thread handles in a turn. Values that arrive together are then sent
+  /// together over the air.
   private static let messagesPerTurn = 32
 
   /// Connects, owns `org.bluez`, and serves. Called once; after `close` another server can take its place. Throws

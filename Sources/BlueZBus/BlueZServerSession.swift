@@ -12,7 +12,7 @@ actor BlueZServerSession {
   /// such limits; these are beyond what anyone needs.
   private static let clientLimit = 4096
   static let registrationLimit = 512
-  /// A database has no room for more attributes.
+  /// The most objects of one application: a GATT database has no room for more attributes.
   static let objectLimit = 65_535
   /// How long a client may take to describe its objects (libdbus's own limit for an answer).
   static let fetchLimit = Duration.seconds(25)
@@ -22,7 +22,8 @@ actor BlueZServerSession {
     /// The objects of its applications.
     var applications: [Registration: ManagedObjects] = [:]
     var advertisements: Set<Registration> = []
-    /// Those whose object was told its release by an adapter. Which adapter's it was is not known here.
+    /// Advertisements whose object was told of its release. The call does not say which adapter's registration has
+    /// ended, so all registrations of that object are in here.
     var released: Set<Registration> = []
     var monitors: Set<Registration> = []
     /// Its battery providers.
@@ -102,7 +103,8 @@ actor BlueZServerSession {
     bus.closeAndWait()
   }
 
-  /// What is done on a shared thread is no part of handling a message, so nothing has to be put off.
+  /// Runs work on the bus's thread. On a shared thread this is never called while a message is being handled, so the
+  /// work can run at once.
   private nonisolated func perform(_ work: @escaping @Sendable (isolated BlueZServerSession) -> Void) {
     if sharesThread {
       bus.performSoon { _ in self.assumeIsolated(work) }
@@ -170,14 +172,14 @@ actor BlueZServerSession {
     if case .success = result { succeeded = true }
     settle(open, succeeded: succeeded)
     let values = result.map { ReplyCoding.values($0) }.mapError { BusError($0) }
-    // A socket in the result is open until the message has a duplicate of it.
+    // A socket in the result has to stay open until the message has a duplicate of it.
     withExtendedLifetime(result) { bus.assumeIsolated { $0.reply(to: open.call, with: values) } }
     if succeeded, case .registerBatteryProvider(let root) = open.request {
       fetchBatteries(Registration(kind: .batteries, adapter: open.call.path, path: root), of: open.call.sender)
     }
   }
 
-  /// Failed and withdrawn registrations are removed.
+  /// Updates the client's registrations after the server's answer to a registration or a withdrawal.
   private func settle(_ open: OpenCall, succeeded: Bool) {
     guard let registration = Registration(open.request, with: open.call.path) else { return }
     let client = open.call.sender

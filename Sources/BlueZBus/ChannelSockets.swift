@@ -52,7 +52,7 @@ final class ChannelSockets: Sendable {
   deinit { stopListening() }
 
   /// - Parameters:
-  ///   - address: the device's, if its path does not tell.
+  ///   - address: the device's address, if it is known. Otherwise the device's path tells it.
   ///   - completion: called once, on any thread. The path of a device that opened a channel is made of its address.
   func handle(
     _ request: Request, _ path: ObjectPath, address: DeviceAddress?, adapterAddress: DeviceAddress?,
@@ -200,7 +200,7 @@ final class ChannelSockets: Sendable {
     }
   }
 
-  /// A listener that was ended while a thread waited at it is closed by that thread.
+  /// Closes the listener if it was ended while this thread waited at it.
   private func finishAccept(_ psm: UInt16, _ listener: Listener) {
     let isOver = state.withLock { state in
       guard let current = state.listeners[psm], current.descriptor == listener.descriptor else { return true }

@@ -44,7 +44,7 @@ extension BlueZServerSession {
   func fetchAdvertisement(_ call: IncomingCall, _ path: ObjectPath) throws(BusError) {
     let client = call.sender
     let registration = Registration(kind: .advertisement, adapter: call.path, path: path)
-    // One that exists is refused before it is looked at.
+    // An advertisement that is registered already is refused before its properties are fetched.
     guard let known = clients[client], known.fetching[registration] == nil,
       !known.advertisements.contains(registration) || known.released.contains(registration)
     else { throw BusError(.alreadyExists) }
@@ -84,8 +84,8 @@ extension BlueZServerSession {
     listen(to: client, .arrivals(of: client))
   }
 
-  /// A provider has its answer before its objects are fetched. One that does not describe them may still add some
-  /// (src/battery.c).
+  /// bluetoothd answers a battery provider before it fetches the provider's objects. A provider that does not describe
+  /// any may still add some later (src/battery.c).
   func fetchBatteries(_ registration: Registration, of client: String) {
     bus.assumeIsolated { bus in
       bus.call(.objects(of: client, registration.path)) { result in

@@ -23,7 +23,7 @@ enum ControllerSignalStrength {
   static let threadLimit = 4
   private static let waitingLimit = 256
 
-  /// Reads on another thread, of which there are only a few. `completion` is called there, with dBm.
+  /// Reads the signal on one of a few other threads. `completion` is called there, with dBm.
   static func read(
     devicePath: ObjectPath, address: DeviceAddress?,
     completion: @escaping @Sendable (Result<Int8, BlueZError>) -> Void

@@ -1,8 +1,9 @@
 import BlueZ
 import SystemBus
 
-/// The interfaces of org.bluez that the carriers use, as introspection describes them (BlueZ, doc/org.bluez.*.rst).
-/// Properties are not listed here: they are served as the objects have them, and described from the objects.
+/// The interfaces of org.bluez that the carriers use, as introspection describes them (BlueZ, doc/org.bluez.*.rst). The
+/// properties of bluetoothd's own objects come from their tables (`InterfaceTables`). Objects of clients are described
+/// by the properties that they have.
 enum Interfaces1 {
   /// Provides what D-Bus lacks, for a simulated controller.
   static let simulatedController = "org.latchkey.SimulatedController1"
@@ -149,7 +150,7 @@ enum Interfaces1 {
 
   private static let channel = [Argument("device", "o"), Argument("socket", "h"), Argument("mtu", "q")]
 
-  // MARK: Interfaces beyond Low Energy, without an implementation here
+  // MARK: Interfaces beyond Low Energy
 
   /// Interfaces whose methods are refused.
   static let unserved: Set<String> = Set(

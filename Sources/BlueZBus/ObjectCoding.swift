@@ -24,7 +24,7 @@ enum ObjectCoding {
     interfaces?.values.contains { !$0.isEmpty } == true
   }
 
-  /// `ofDaemon`: includes the standard interfaces, which bluetoothd lists with every object.
+  /// - Parameter ofDaemon: whether to include the standard interfaces, which bluetoothd lists with every object.
   static func value(_ interfaces: Interfaces, ofDaemon: Bool = false) -> Value {
     var members = interfaces
     if ofDaemon {
@@ -133,8 +133,8 @@ enum ObjectCoding {
       for (name, properties) in own.sorted(by: { $0.key < $1.key }) {
         var description = Interfaces1.all[name] ?? InterfaceDescription(name)
         if ofDaemon {
-          // Describes all properties that the object may have, not only present ones. The simulator's own method is
-          // left out.
+          // Describes all properties that the object may have, not only the present ones. `Confirm` is left out,
+          // because only clients' characteristics have it.
           description.methods.removeAll { $0.name == Interfaces1.confirm }
         } else {
           description.properties = properties.sorted { $0.key < $1.key }.map {
