@@ -1,5 +1,5 @@
-/// One end of a socket that AcquireNotify or AcquireWrite made, or of an L2CAP channel. Only the carrier holds the descriptor; others use
-/// this number.
+/// One end of a socket that AcquireNotify or AcquireWrite has made, or of an L2CAP channel. Only the carrier holds the
+/// descriptor. Everything else uses this number.
 package struct ChannelIdentifier: Sendable, Hashable, Comparable {
   package let rawValue: UInt64
   package init(_ rawValue: UInt64) { self.rawValue = rawValue }

@@ -24,12 +24,15 @@ package enum ClientMessage: Sendable, Hashable {
   /// An LEAdvertisement1 that the client exports changed some properties and lost others. bluetoothd updates what it
   /// advertises.
   case advertisementChanged(path: ObjectPath, Properties, gone: [String])
-  /// The client added an AdvertisementMonitor1 below a root of registered monitors or, below, removed one.
+  /// The client has added an AdvertisementMonitor1 below a root of registered monitors.
   case monitorAdded(root: ObjectPath, path: ObjectPath, Properties)
+  /// The client has removed an AdvertisementMonitor1.
   case monitorRemoved(root: ObjectPath, path: ObjectPath)
-  /// A battery provider of the client has a BatteryProvider1 below its root or, below, has changed or removed one.
+  /// A battery provider of the client has a new BatteryProvider1 below its root.
   case batteryAdded(root: ObjectPath, path: ObjectPath, Properties)
+  /// A BatteryProvider1 has changed some properties and lost others.
   case batteryChanged(path: ObjectPath, Properties, gone: [String])
+  /// A BatteryProvider1 is gone.
   case batteryRemoved(root: ObjectPath, path: ObjectPath)
   /// The answer to a `DaemonMessage.callback`.
   case answer(CallbackIdentifier, Result<CallbackReply, BlueZError>)
@@ -106,7 +109,7 @@ package enum Request: Sendable, Hashable {
   case listenForChannels(psm: UInt16, requiresEncryption: Bool)
   /// Waits for the next channel that a peer opens. The reply is `creditChannel`.
   case acceptChannel(psm: UInt16)
-  /// Channels that are open stay. The open `acceptChannel` fails with `canceled`.
+  /// Ends listening. Open channels stay. An `acceptChannel` that waits fails with `canceled`.
   case stopListening(psm: UInt16)
 }
 

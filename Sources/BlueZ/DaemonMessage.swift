@@ -24,7 +24,7 @@ package enum Reply: Sendable, Hashable {
   case strings([String])
   /// In dBm.
   case rssi(Int8)
-  /// AcquireNotify and AcquireWrite.
+  /// The answer to AcquireNotify and AcquireWrite.
   case channel(fileDescriptor: Int32, mtu: UInt16)
   /// An L2CAP channel to a device. Packets of at most `mtu` bytes may be sent.
   case creditChannel(ChannelDescriptor, mtu: UInt16, device: ObjectPath)
@@ -48,10 +48,11 @@ package enum Callback: Sendable, Hashable {
   case startNotify
   case stopNotify
   case confirm
-  /// Asks for a socket instead of signals or, below, instead of WriteValue.
+  /// Asks for a socket that replaces signals of new values.
   case acquireNotify(RemoteRequest)
+  /// Asks for a socket that replaces calls of WriteValue.
   case acquireWrite(RemoteRequest)
-  /// Tells the object which handle it got: it is written into its property Handle, which asked for any.
+  /// Sets the object's property Handle, which asked for any handle, to the handle that bluetoothd has chosen.
   case assignHandle(interface: String, AttributeHandle)
 
   /// AdvertisementMonitor1
@@ -84,7 +85,8 @@ package struct RemoteRequest: Sendable, Hashable {
   package var device: ObjectPath
   package var offset: UInt16
   package var mtu: UInt16
-  /// `command` for Write Without Response, `request` for other writes, and `nil` for a read.
+  /// The kind of a write (the option `type`). `nil` for a read, and where bluetoothd does not give the kind: 5.82 gives
+  /// none (`RemoteRequests.swift` of BluetoothSystem).
   package var kind: WriteOptions.Kind?
   /// A question before a write in pieces (`prepare-authorize`). The whole value follows later, or never.
   package var isPreparation = false

@@ -28,6 +28,7 @@ package enum InterfaceName {
   package static let agent = "org.bluez.Agent1"
 }
 
+/// Names and paths that are the same on every machine.
 package enum WellKnown {
   /// bluetoothd's name on the bus.
   package static let busName = "org.bluez"

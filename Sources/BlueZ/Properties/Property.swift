@@ -45,8 +45,8 @@ package struct PropertyKind<Typed: Sendable>: Sendable {
   @usableFromInline let write: @Sendable (Typed) -> Value
 }
 
-/// The properties of one kind of object, whose stored members are `Property`s. It is a class where a start reads thousands of
-/// objects with it: a struct's members would be copied for each property.
+/// The properties of one kind of object. Its stored members are `Property`s. Tables of objects are classes, because a
+/// start reads thousands of objects with them, and a struct's members would be copied for each property.
 package protocol PropertyTable: Sendable {
   static var table: Self { get }
 }

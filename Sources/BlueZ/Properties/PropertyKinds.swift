@@ -136,8 +136,8 @@ extension PropertyKind where Typed == [BluetoothUUID] {
 }
 
 extension PropertyKind where Typed == [BluetoothUUID: [UInt8]] {
-  /// Data by service. - Parameter strict: one unreadable entry makes the whole value unreadable; otherwise it is
-  /// skipped.
+  /// Data by service.
+  /// - Parameter strict: one unreadable entry makes the whole value unreadable; otherwise it is skipped.
   static func serviceData(strict: Bool) -> Self {
     Self(
       signature: "a{sv}",
@@ -149,7 +149,8 @@ extension PropertyKind where Typed == [BluetoothUUID: [UInt8]] {
 }
 
 extension PropertyKind where Typed == [UInt16: [UInt8]] {
-  /// Data by company. - Parameter strict: as for services.
+  /// Data by company.
+  /// - Parameter strict: one unreadable entry makes the whole value unreadable; otherwise it is skipped.
   static func manufacturerData(strict: Bool) -> Self {
     Self(
       signature: "a{qv}",
@@ -178,8 +179,9 @@ extension PropertyKind where Typed == [UInt8: [UInt8]] {
 extension Value {
   /// A dictionary of bytes.
   ///
-  /// - Parameter strict: as bluetoothd reads one (src/advertising.c, parse_service_data). Every value is a variant of at least one
-  ///   byte, because an array without elements has no type for it.
+  /// - Parameter strict: reads the dictionary as bluetoothd does (src/advertising.c, parse_service_data): every value
+  ///   must be a variant of at least one byte, because an empty array has no element type for bluetoothd. One bad entry
+  ///   makes the result `nil`. Otherwise, bad entries are skipped.
   fileprivate func byteStrings<Key: Hashable>(strict: Bool, _ key: (Value) -> Key?) -> [Key: [UInt8]]? {
     guard case .dictionary(_, _, let members) = self else { return nil }
     var result: [Key: [UInt8]] = [:]

@@ -3,8 +3,8 @@ import BusValue
 /// Properties of one kind of object, read and written with their table: `values.rssi` is an `Int8?`. A missing
 /// property and one of the wrong type are both `nil`; `read` distinguishes them.
 ///
-/// Inlinable, because the compiler then knows the table and the property where they are used, and follows no key path at
-/// run time.
+/// These members are inlinable, so that the compiler knows the table and the property where they are used, and no key
+/// path is followed at run time.
 @dynamicMemberLookup
 package struct PropertyValues<Table: PropertyTable>: Sendable, Hashable {
   /// The properties as they are sent.
@@ -12,7 +12,7 @@ package struct PropertyValues<Table: PropertyTable>: Sendable, Hashable {
 
   package init(_ all: Properties = [:]) { self.all = all }
 
-  /// No properties yet, and room for those of an object with so many.
+  /// Makes an empty set of properties with room for this many.
   package init(minimumCapacity: Int) { all = Properties(minimumCapacity: minimumCapacity) }
 
   /// `nil` if the object does not have the interface.
