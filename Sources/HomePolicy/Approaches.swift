@@ -1,16 +1,17 @@
 import TimeTypes
 
-/// How long the beginning of an approach counts, and for how much.
+/// How long an approach counts, and what it proves.
 extension HomePolicy {
-  /// A link that is lost for a moment during an approach, for example over a restart, does not end the approach.
+  /// Drops the approach if it is too old or was interrupted for too long. A link that is lost for a moment, for example
+  /// over a restart, does not end the approach.
   mutating func keepOrDropApproach(at time: HomeTime) {
     guard let approach = state.approach else { return }
     let gap = time.duration(since: state.linkLost ?? approach.since)
     if gap > configuration.approachInterruption || !isCurrent(approach, at: time) { state.approach = nil }
   }
 
-  /// Not across a reboot: its length is known only by the calendar, and where the phone was carried in the meantime
-  /// is unknown.
+  /// Whether the approach still counts. It does not count across a reboot: how long the reboot took is known only by
+  /// the calendar, and it is unknown where the phone was carried in the meantime.
   func isCurrent(_ approach: HomeState.Approach, at time: HomeTime) -> Bool {
     approach.since.boot == time.boot && time.duration(since: approach.since) <= configuration.approachWindow
   }
@@ -31,8 +32,8 @@ extension HomePolicy {
     watch.isAtDoor(at: now) && hasComeNearer(approach)
   }
 
-  /// A phone that was seen to leave, and is at the door from the beginning of its link on. It may have been carried there faster than
-  /// its link came up, or its radio is relayed.
+  /// Gives up on a phone that was seen to leave and that is at the door from the beginning of its link on. It may have
+  /// been carried there faster than its link came up, or its radio is relayed.
   mutating func noteSuddenReturn(at time: HomeTime) {
     // What is decided on, and can't be written for that, is over with it.
     let isDecided = state.opening.map { $0.isWritten || $0.because == .word } ?? false
@@ -43,7 +44,7 @@ extension HomePolicy {
     store()
   }
 
-  /// A phone that moves is soon heard better.
+  /// Notes that the signal has risen soon after the approach began, which shows that the phone is moving.
   mutating func noteRising(at time: HomeTime) {
     guard let approach = state.approach, !approach.hasRisen, let level = watch.level,
       level >= approach.signal + configuration.risingMargin,

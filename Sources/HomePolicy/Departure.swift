@@ -1,6 +1,6 @@
 import TimeTypes
 
-/// What a phone sees of its way from the door, since the lock offers to it while somebody may be leaving.
+/// What a phone measures of its way from the door, while the lock makes offers because somebody may be leaving.
 ///
 /// A person who leaves starts at the door, and walks until nothing is heard any more. So the signal begins with the strength that it
 /// has at this door, for this phone and this lock, and ends with the last that can be heard, a minute or two later. A radio that
@@ -34,13 +34,13 @@ struct Departure: Sendable {
 
   init(_ configuration: HomeConfiguration) { self.configuration = configuration }
 
-  /// Whether the phone was ever near the door meanwhile.
+  /// Whether the signal was ever strong enough for a phone near the door.
   var isFromDoor: Bool { strongAt != nil }
 
   /// - Parameter level: the median of the latest readings.
   mutating func take(_ level: Int, at now: Instant) {
     if let latest = levels.last {
-      // The door has rested meanwhile: somebody else may be leaving, or the phone in another pocket.
+      // There was a pause, so this is another leaving: it may be somebody else's, or the phone is in another pocket.
       if now - latest.at > configuration.lookPause { self = Departure(configuration) }
       if now - latest.at > configuration.signalLifetime { levels = [] }
     }
@@ -53,7 +53,7 @@ struct Departure: Sendable {
     if level >= configuration.fadedSignal + configuration.fadingMargin { strongAt = now }
   }
 
-  /// The link is lost now.
+  /// How a link that is lost now has ended.
   /// - Parameters:
   ///   - level: the median of the latest readings, if they are still good.
   ///   - latest: the latest of them.
@@ -68,9 +68,9 @@ struct Departure: Sendable {
 }
 
 extension HomePolicy {
-  /// The link is lost during a look.
+  /// The link is lost while this phone watches whether it is leaving.
   mutating func endLooking(at time: HomeTime) {
-    // A link that comes and goes at the edge, after the phone has left, shows nothing of the door.
+    // After the phone has left, links that come and go at the edge say nothing about the signal at the door.
     if state.hasLeft != true, departure.isFromDoor { state.doorSignal = departure.doorSignal ?? state.doorSignal }
     watch.doorSignal = state.doorSignal
     switch watch.end(of: departure, at: time.instant) {

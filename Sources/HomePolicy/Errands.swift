@@ -29,7 +29,7 @@ extension HomePolicy {
     offerReadsLeft = configuration.offerReads
     offerDue = nil
     guard kind == .lock else { return }
-    // Who locks a door does not want it opened by the approach that brought them there.
+    // A person who locks the door does not want it opened by the approach that brought them there.
     state.approach = nil
     if state.opening?.isWritten == false {
       state.opening = nil

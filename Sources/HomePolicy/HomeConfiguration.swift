@@ -13,10 +13,11 @@ package struct HomeConfiguration: Sendable, Hashable {
   /// How much weaker than in the weakest room that was measured a link must come up, in dB: a phone that lies there is a few
   /// decibels weaker in another corner, or behind a body.
   package var roomMargin = 4
-  /// Readings of the signal in a room, and the least that suffice if the link does not give more in time.
+  /// How many readings of the signal measure a room.
   package var roomReadings = 33
+  /// The fewest readings that suffice if there is no time for more.
   package var leastRoomReadings = 11
-  /// The longest time for them.
+  /// The longest time for these readings.
   package var roomPatience: Duration = .seconds(20)
   /// How much weaker than `weakSignal` a link must come up, in dB, to open a bolt that was locked at home.
   package var edgeMargin = 4
@@ -37,17 +38,19 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var lastSignal = -90
   /// How long a level must last to be that of the phone at the door.
   package var doorDuration: Duration = .milliseconds(1800)
-  /// How much weaker than that a phone that is still at the door may be, in dB: twice as far, or behind a body.
+  /// How much weaker than the door's level a phone that is still at the door may be heard, in dB: at twice the
+  /// distance, or behind a body.
   package var doorTolerance = 6
   /// The longest time from the door to the loss of the link of a person who leaves.
   package var leavingDuration: Duration = .seconds(120)
   /// After a pause of this length the phone watches for another leaving. While somebody may be leaving, the lock offers every 10 s.
   package var lookPause: Duration = .seconds(30)
-  /// How much weaker than when it left a phone may be that is back at the door, in dB: three to four times as far away. Phones and
-  /// locks that hear each other well do so at the door and in the street.
+  /// How much weaker than when it left a returning phone at the door may be heard, in dB. That is the signal at three
+  /// to four times the distance. Where a phone and a lock hear each other well, the signal is strong both at the door
+  /// and in the street.
   package var returnMargin = 12
-  /// How far above `nearSignal` a signal suffices in any case, in dB: a phone may have lain beside the lock when the door
-  /// opened, and come back in a bag.
+  /// A signal this far above `nearSignal` suffices in any case, in dB. A phone may have lain beside the lock when the
+  /// door opened, and come back in a bag.
   package var returnLimit = 10
   /// The weakest signal that counts as being near the door, in dBm.
   package var nearSignal = -75
@@ -58,8 +61,9 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var nearDuration: Duration = .seconds(4)
   /// How far the latest reading may be below the earlier ones without counting as a falling signal, in dB.
   package var signalTolerance = 4
-  /// How much stronger than when its link came up the signal of a phone that was seen to leave is at the door, in dB, if the link did
-  /// not come up at the edge: however fast it came, it came nearer. A relay that is switched on beside it does not.
+  /// How much the signal of a phone that was seen to leave must have risen since its link came up, in dB, to count as
+  /// being at the door, if the link did not come up at the edge. However fast the phone came, it has come nearer; a
+  /// relay that is switched on beside it does not come nearer.
   package var returnRise = 8
   /// How many readings at a link's beginning are averaged to tell how it came up.
   package var firstReadings = 2
@@ -89,10 +93,10 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var offerPatience: Duration = .seconds(1)
   /// How soon after an answer the offer for the next command comes.
   package var spareOfferPatience: Duration = .milliseconds(250)
-  /// How long after a write an offer that the lock sends again shows that it has not received the command. One that was on
-  /// its way already shows nothing.
+  /// How long after a write the lock's repeated offer shows that it has not received the command. An earlier one may
+  /// have been on its way already, and shows nothing.
   package var writingPatience: Duration = .milliseconds(200)
-  /// How many times a command is written again for that.
+  /// How many times a command is written again because the lock repeats its offer.
   package var rewrites = 4
   /// How long to wait for an answer before a command is written again, this time to be confirmed. A bolt takes about a
   /// second, and a system that has nothing to tell suspends the phone's app after two.
@@ -108,25 +112,26 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var storePatience: Duration = .seconds(5)
   /// How many times one opening may write an unlock. It writes another only if the lock says that nothing moved.
   package var unlockAttempts = 3
-  /// After that many for an approach, whose owner stands at a jammed bolt: how long to wait before each further one. After
-  /// the last, the owner is asked. A person's command has no further ones: they see the door, and say it again.
+  /// The pauses before further unlocks for an approach, after `unlockAttempts` have failed: its owner stands at a
+  /// jammed bolt. After the last one, the owner is asked. A person's command gets no further unlocks: that person sees
+  /// the door, and can repeat the command.
   package var jamPauses: [Duration] = [.seconds(5), .seconds(15), .seconds(30)]
-  /// How long at most until the signal is read meanwhile. A reading wakes the app, whose system suspends it ten seconds after it was
-  /// last told something, and its pauses with it.
+  /// The longest time between two readings of the signal during these pauses. A reading keeps the app awake: its system
+  /// suspends it ten seconds after it was last told something, and its pauses would stop with it.
   package var jamLookPause: Duration = .seconds(5)
 
-  /// How many writes in a row the lock refuses on a link that turns this phone away. One may be about an offer that was another
-  /// phone's or from before the lock's restart; for the next one the offer is read. After more, a lock lets strangers wait. On the
-  /// links after that, one suffices.
+  /// After this many refused writes in a row on one link, the lock has turned this phone away. One refusal may be about
+  /// an offer that was another phone's, or older than the lock's restart, so the offer is read for the next write.
+  /// After more refusals, a lock makes strangers wait. On the following links, one refusal suffices.
   package var refusedWrites = 2
   /// How long a phone that was turned away waits before it asks for the next link, doubled each time. The lock makes strangers
   /// wait for less, so that no link meets a lock that would not listen.
   package var firstRefusalPause: Duration = .seconds(60)
-  /// The longest pause: a guest whose grant counts again waits no longer for it, at a door that they did not leave. It costs the lock one
-  /// link of a second and one record an hour.
+  /// The longest of these pauses. A guest whose grant counts again, at a door that they have not left, waits no longer
+  /// than this. It costs the lock one link of a second and one record an hour.
   package var longestRefusalPause: Duration = .seconds(3600)
-  /// How long after the system began to look for it a lock within reach is linked at the latest, on a busy radio. Later, the
-  /// two were apart.
+  /// How soon a lock within reach is linked at the latest after the system began to look for it, on a busy radio. If it
+  /// takes longer, the two were apart.
   package var apartDuration: Duration = .seconds(60)
   /// How long a person who asks waits for a link of a phone that was turned away, and how long such a link may be without an offer.
   /// A system suspends an app in the background after ten seconds, and then nobody is answered.

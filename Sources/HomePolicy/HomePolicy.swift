@@ -18,19 +18,20 @@ package struct HomePolicy: Sendable {
   var watch: SignalWatch
   var offeredAt: Instant?
   var offerReadsLeft = 0
-  /// The lock was asked for an offer and has not made one since. That it does then says nothing of what it knows.
+  /// The lock was asked for an offer and has not made one since. So its next offer does not show that it has forgotten
+  /// this phone.
   var isOfferAsked = false
-  /// What the owner wants done besides, until the lock has answered.
+  /// An errand of the owner, until the lock has answered it.
   var errand: Errand?
   /// A room that is being measured for the owner.
   var survey: RoomSurvey?
   var roomChange: RoomChange?
-  /// Since when a phone may be coming home whose link came up no weaker than in a room that was measured. It opens nothing; its owner
-  /// is asked at the door.
+  /// Since when this phone may be coming home although its link came up no weaker than in a room that was measured.
+  /// That opens nothing. Its owner is asked at the door.
   var perhapsComingSince: Instant?
   /// The command whose answer is awaited.
   var awaited: (command: HomeCommand, operation: UInt64)?
-  /// It may not have arrived.
+  /// The latest command, while it may not have arrived.
   var rewriting: Rewriting?
   /// Offers in a row that arrived while an answer was awaited.
   var interruptions = 0
@@ -45,9 +46,10 @@ package struct HomePolicy: Sendable {
   var isKnown = false
   /// The lock makes offers although it knows that this phone is here: somebody may be leaving, perhaps this phone.
   var isLooking = false
-  /// What it sees meanwhile.
+  /// What this phone measures while it is looking.
   var departure: Departure
-  /// On this link the lock has said that this phone's grant does not count now. To announce it again changes nothing.
+  /// To announce this phone again on this link changes nothing: the lock has refused it or turned it away, or its
+  /// answer can't be understood.
   var isRefused = false
   /// Writes in a row that failed, of commands that an older lock does not know.
   var refusals = 0
@@ -68,7 +70,7 @@ package struct HomePolicy: Sendable {
   var isDoubtful = false
   /// The lock reports that it is locked, so a doubtful phone near it asks.
   var isLockedOut = false
-  /// When the lock last reported that, or the opposite.
+  /// When the lock last reported its bolt's position.
   var answeredAt: Instant?
   /// The owner is asked about this as soon as the lock has confirmed that it is locked.
   var doubt: Doubt?
@@ -83,7 +85,7 @@ package struct HomePolicy: Sendable {
   var wordDue: Instant?
   /// The bolt is jammed: when it is tried again for an approach. A process that starts meanwhile does not wait.
   var repeatDue: Instant?
-  /// Before that: when the signal is read again, so that the system lets this process run on.
+  /// When the signal is read again before `repeatDue`, so that the system lets this process run on.
   var jamLookDue: Instant?
   /// The state could not be stored: when to try again. Until then nothing that depends on it is done.
   var storeDue: Instant?
@@ -267,7 +269,7 @@ package struct HomePolicy: Sendable {
     guard state.isLinked else { return }
     if needsSignal(at: time.instant) { readSignal(at: time) }
     guard awaited == nil, storeDue == nil else { return }
-    // Who was turned away asks for nothing more on this link, but for a person.
+    // After it was turned away, this phone asks for nothing more on this link, except what a person wants.
     if isLinkOver, !isWordAwaited, errand == nil { return }
     if let opening = state.opening, opening.isWritten {
       write(.status, operation: opening.operation, at: time)
@@ -285,8 +287,8 @@ package struct HomePolicy: Sendable {
     }
   }
 
-  /// How the link came up can only be measured now; an approach must be followed to the door; and only a phone that
-  /// is near asks.
+  /// Whether the signal has to be read now. How the link came up can only be measured at its beginning, an approach
+  /// must be followed to the door, and only a phone that is near asks its owner.
   private func needsSignal(at now: Instant) -> Bool {
     if watch.isUndecided || survey != nil || perhapsComingSince != nil { return true }
     if state.opening?.isWritten == true { return false }
@@ -304,7 +306,8 @@ package struct HomePolicy: Sendable {
       !isCurrent(approach, at: time) || !(isSeenToCome(approach) || state.hasLeft == true)
     {
       state.approach = nil
-      // It was back for long without coming to the door, so how it left says nothing of how its next link comes up.
+      // The phone was back for a long time without coming to the door, so how it left says nothing about how its next
+      // link comes up.
       state.hasLeft = nil
       store()
     }
@@ -318,7 +321,7 @@ package struct HomePolicy: Sendable {
     readingsLeft -= 1
     isReadingSignal = true
     signalDue = time.instant + configuration.signalPatience
-    // Before anything is stored: a reading promises nothing, and the radio answers while the disk works.
+    // The reading comes before the store: it promises nothing, and the radio answers while the disk works.
     effects.insert(.readSignal, at: 0)
   }
 

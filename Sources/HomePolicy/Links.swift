@@ -67,7 +67,7 @@ extension HomePolicy {
   enum LinkTarget {
     case lock
     case unknown
-    /// The lock may be what is tested next, so whoever asked for something waits for it.
+    /// Another device. The lock may be the next one that is tested, so a person who asked for something waits for it.
     case other
   }
 
@@ -77,10 +77,11 @@ extension HomePolicy {
     state.isLinked = false
     state.lastHeard = time
     if target == .lock {
-      // What this phone ended by itself was not lost.
+      // A link that this phone ended by itself was not lost.
       state.linkLost = isLinkOver ? nil : time
     } else {
-      // Any device can look like the lock, be heard from afar, and go: that is no absence from the lock, and no way to it.
+      // Any device can look like the lock, be heard from afar, and go away. Such a link shows neither an absence from
+      // the lock nor an approach to it.
       state.approach = nil
       endBeginning()
     }

@@ -66,7 +66,7 @@ extension HomePolicy {
     switch reason {
     case .word: .unlock(.word)
     case .approach where state.hasLeft == true: .unlockIfLeft
-    // The lock takes a radio that failed for a person who left.
+    // A lock can't tell a radio that failed from a person who left, so the more careful command is used.
     case .approach where isOlderLock || state.hasStayed == true: .unlockUnlessHome
     case .approach: state.approach.map { isWhole($0, at: time) } == true ? .unlock(.approach) : .unlockUnlessHome
     }
@@ -86,7 +86,7 @@ extension HomePolicy {
     isKnown = true
     isRefused = answer == .refused && awaited.command == .status
     if answer != .turnedAway { isWelcome() }
-    // Somebody who looks has not been announced to be here.
+    // An errand does not count as announcing this phone, so that is still owed.
     if !isErrand || isRefused { owesPresence = false }
     spareOfferUntil = time.instant + configuration.spareOfferPatience
     readingsLeft = configuration.signalReadings
@@ -123,7 +123,8 @@ extension HomePolicy {
       ask(.somebodyInside, at: time)
     case .refused:
       conclude(opening)
-      // A person who asked has the lock's reason as the answer. Who only came stands at a door that stays shut.
+      // A person who asked gets the lock's reason as the answer. A person who only came stands at a door that stays
+      // shut, and is told why.
       if opening.because == .approach { tellWhoCame(.refused, bolt, at: time) }
     case .turnedAway: conclude(opening)
     }
@@ -143,7 +144,7 @@ extension HomePolicy {
     }
   }
 
-  /// The lock has accepted the command, and what it says of it is not known. To ask again would bring the same answer.
+  /// The lock has answered the command, but the answer can't be understood. Asking again would bring the same answer.
   mutating func answerUnreadable() {
     guard awaited != nil else { return }
     commandIsLost()
@@ -160,7 +161,8 @@ extension HomePolicy {
     concludeErrand(.unreadable)
   }
 
-  /// The bolt did not move. It is tried again, with pauses if a person waits for it who can't say so; then they are asked.
+  /// The bolt did not move. The unlock is tried again. For an approach, further attempts follow after pauses, because
+  /// the waiting person can't repeat a command; then the owner is asked.
   private mutating func hasFailed(
     _ opening: HomeState.Opening, _ bolt: HomeBolt, at time: HomeTime, using random: inout some RandomNumberGenerator
   ) {
@@ -179,14 +181,14 @@ extension HomePolicy {
     if isApproach { tellWhoCame(.jammed, bolt, at: time) }
   }
 
-  /// Whoever came home is told why the door stays shut.
+  /// Tells the person who came home why the door stays shut.
   private mutating func tellWhoCame(_ doubt: Doubt, _ bolt: HomeBolt, at time: HomeTime) {
     isDoubtful = true
     isLockedOut = bolt != .unlocked
     ask(doubt, at: time)
   }
 
-  /// The bolt is jammed, and is not tried again yet.
+  /// The bolt is jammed and is not tried again yet: the signal is read meanwhile.
   mutating func lookBesideJam(at time: HomeTime) {
     jamLookDue = time.instant + configuration.jamLookPause
     readingsLeft = configuration.signalReadings
@@ -256,9 +258,9 @@ extension HomePolicy {
 
   // MARK: Questions
 
-  /// Asks the owner if the phone is near a locked door and nothing shows that it came there; not again and again. The
-  /// lock's last report may be outdated, because a hand can turn the bolt. Then the lock is asked first, and the
-  /// owner after its answer.
+  /// Asks the owner if the phone is near a locked door and nothing shows that it came there, but not again and again.
+  /// The lock's last report may be outdated, because a hand can turn the bolt. If it is, the lock is asked first, and
+  /// the owner after its answer.
   mutating func ask(_ doubt: Doubt, at time: HomeTime) {
     guard isDoubtful, isLockedOut, state.approach == nil, state.opening == nil else { return }
     if let asked = state.asked, time.duration(since: asked) < configuration.questionInterval {

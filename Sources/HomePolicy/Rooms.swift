@@ -8,7 +8,7 @@ package enum RoomWish: Sendable, Hashable {
   case forget
 }
 
-/// What came of it.
+/// The outcome of a wish about rooms.
 package enum RoomOutcome: Sendable, Hashable {
   /// The strength in this room, in dBm.
   case measured(Int)
@@ -40,8 +40,8 @@ struct RoomChange: Sendable {
   var earlier: Int?
 }
 
-/// The rooms of a home. One whose signal is as weak as the edge of the range looks like the street, so a link that comes up in it
-/// looks like an arrival. Nothing but its owner can tell them apart.
+/// The rooms of a home. A room whose signal is as weak as the edge of the range looks like the street, so a link that
+/// comes up in it looks like an arrival. Only the owner can tell the two apart.
 extension HomePolicy {
   /// The strongest signal with which a link of a phone that comes home can come up, in dBm.
   package var weakSignal: Int { configuration.weakSignal(weakestRoom: state.roomSignal) }
@@ -54,13 +54,14 @@ extension HomePolicy {
     case .measure where !state.isLinked: answerRoom(.notLinked)
     case .measure:
       survey = RoomSurvey(due: time.instant + configuration.roomPatience)
-      // Some may fail. The time for them is limited as well.
+      // Some readings may fail, so more are allowed. Their time is limited as well.
       readingsLeft = max(readingsLeft, 2 * configuration.roomReadings)
     }
   }
 
-  /// Until such a phone is near the door, it is not announced: the lock goes on offering, so that its signal is read on. After the time
-  /// in which an approach must have reached the door, it is at home.
+  /// Until a phone that may be coming home is near the door, it is not announced to the lock. The lock then goes on
+  /// offering, so the signal is still read. After the time in which an approach must have reached the door, the phone
+  /// counts as being at home.
   mutating func notePerhapsComing(at time: HomeTime) {
     guard let since = perhapsComingSince else { return }
     if watch.isNear(at: time.instant) || time.instant - since > configuration.approachWindow {
@@ -88,7 +89,7 @@ extension HomePolicy {
     answerRoom(outcome)
   }
 
-  /// What was not stored has not happened. Its answer has not been given either.
+  /// The room's signal could not be stored, so the change is undone. Its answer has not been given yet.
   mutating func roomIsNotStored() {
     guard let change = roomChange else { return }
     roomChange = nil

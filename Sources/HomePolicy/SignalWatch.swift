@@ -12,7 +12,7 @@ struct SignalWatch: Sendable {
     case undecided([Int])
     /// At the edge of its range, with the mean of the first readings.
     case weak(Int)
-    /// Stronger; the mean of the first readings as well.
+    /// Stronger than that, with the mean of the first readings.
     case strong(Int)
   }
 
@@ -25,7 +25,7 @@ struct SignalWatch: Sendable {
   private(set) var beginning = Beginning.unasked
   /// The latest three readings at most.
   private var recent: [Reading] = []
-  /// Since when the signal has been as near as the door without interruption.
+  /// Since when the signal has had the door's strength (`doorLevel`) without interruption.
   private var nearSince: Instant?
   /// The signal that the phone had at the door when it was last there, in dBm, if that is known.
   var doorSignal: Int?
@@ -94,7 +94,8 @@ struct SignalWatch: Sendable {
     recent.last.map { now - $0.at <= configuration.signalLifetime } ?? false
   }
 
-  /// Whether the signal is stronger than a phone that walks away ever sees it again: by half of `fadingMargin`.
+  /// Whether the signal is stronger than a phone that walks away hears it again: at least half of `fadingMargin` above
+  /// `fadedSignal`.
   var isBack: Bool { level.map { $0 >= configuration.fadedSignal + configuration.fadingMargin / 2 } ?? false }
 
   /// How the link that is lost now has ended.
@@ -121,7 +122,7 @@ struct SignalWatch: Sendable {
     return level >= configuration.nearSignal + configuration.doorMargin || staysNear(at: now)
   }
 
-  /// Whether the phone has been as near as the door for some seconds.
+  /// Whether the signal has had the door's strength for `nearDuration`.
   func staysNear(at now: Instant) -> Bool {
     isNear(at: now) && nearSince.map { now - $0 >= configuration.nearDuration } ?? false
   }

@@ -15,11 +15,12 @@ extension HomeState {
   }
 }
 
-/// A phone that the lock turns away ends its link, and asks for the next one after ever longer pauses: a link that stays costs both
-/// sides energy and the lock a place, and the lock would end it after 30 s. What may have changed lets it come back at once: other
-/// keys or another grant, a person who asks, and a lock that was out of reach meanwhile.
+/// A phone that the lock turns away ends its link, and asks for the next one after ever longer pauses. A link that
+/// stays costs both sides energy and the lock a place, and the lock would end it after 30 s. The phone comes back at
+/// once if something may have changed: it has other keys or another grant, a person asks, or the lock was out of reach
+/// meanwhile.
 extension HomePolicy {
-  /// How long the next link is not to be asked for.
+  /// How long to wait before the next link is asked for.
   package func linkDelay(at time: HomeTime) -> Duration {
     guard let refusal = state.refusal, refusal.retry.boot == time.boot else { return .zero }
     return min(max(refusal.retry.instant - time.instant, .zero), configuration.longestRefusalPause)
@@ -38,7 +39,7 @@ extension HomePolicy {
     if !mayBeUnknown, refusedWrites >= (isTurnedAway ? 1 : configuration.refusedWrites) { turnAway(at: time) }
   }
 
-  /// This phone has nothing to expect on this link.
+  /// The lock has turned this phone away on this link.
   /// - Parameter isAnswered: the lock's answer says so, and not only a write that it refused.
   mutating func turnAway(at time: HomeTime, isAnswered: Bool = false) {
     isRefused = true
@@ -60,7 +61,8 @@ extension HomePolicy {
   /// - Returns: the pause until the next link.
   @discardableResult
   private mutating func noteTurnedAway(at time: HomeTime) -> Duration {
-    // A person who asks shows neither that more patience is needed nor that less is.
+    // A link that a person asked for does not count: it shows neither that longer pauses are needed nor that shorter
+    // ones are.
     let isCounted = !isLinkOver && !isLinkAskedFor
     isLinkOver = true
     let count = max((state.refusal?.count ?? 0) + (isCounted ? 1 : 0), 1)
@@ -70,7 +72,7 @@ extension HomePolicy {
     return pause
   }
 
-  /// The lock has answered, and this phone may come now or at another time.
+  /// The lock has answered without turning this phone away.
   mutating func isWelcome() {
     refusedWrites = 0
     isLinkOver = false
@@ -123,13 +125,13 @@ extension HomePolicy {
     }
     requestLink(at: time)
     state.refusal = nil
-    // Whoever comes home with the new keys comes after this.
+    // An arrival with the new keys comes after this moment.
     state.linkLost = time
   }
 
-  /// A link has come up. A lock within reach is linked soon after the system looks for it. If that took longer, the two were
-  /// apart, so that something may have changed, and the phone may be coming home. A link that this phone ended by itself and got
-  /// again as soon as it asked for it shows neither.
+  /// A link has come up. A lock within reach is linked soon after the system begins to look for it. If it took longer,
+  /// the two were apart: something may have changed, and the phone may be coming home. A link that this phone ended by
+  /// itself and got again right after it asked for it shows neither.
   mutating func linkIsBack(at time: HomeTime) {
     linkDue = nil
     refusedWrites = 0

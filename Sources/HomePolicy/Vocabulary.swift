@@ -8,8 +8,8 @@ package struct HomeState: Sendable, Hashable {
     package var since: HomeTime
     /// The strength with which it came up, in dBm.
     package var signal: Int
-    /// When the first of several links came up this way, of which each was lost before the phone came to the door: a phone that
-    /// stays at the edge of the range, perhaps in the farthest room of a home.
+    /// When the first of several links in a row came up this way, if each was lost before the phone came to the door.
+    /// Such a phone stays at the edge of the range, perhaps in the farthest room of a home.
     package var firstSince: HomeTime?
     /// It rose soon (`HomeConfiguration.risingDuration`): its phone was moving, and not lying in the farthest room of
     /// a home.
@@ -168,7 +168,8 @@ package enum HomeEffect: Sendable, Hashable {
   case answerErrand(ErrandOutcome)
   /// What came of the owner's wish about rooms.
   case answerRoom(RoomOutcome)
-  /// The lock turns this phone away: end the link as soon as everybody who asked is answered, and ask for the next one after this pause.
+  /// End the link as soon as everybody who asked is answered, because the lock turns this phone away, and ask for the
+  /// next link after this pause.
   case endLink(pause: Duration)
   /// Ask for a link at once, and not after the rest of the pause.
   case requestLink
@@ -198,8 +199,9 @@ package enum ErrandOutcome: String, Sendable, Hashable {
   case overtaken
 }
 
+/// A command that the phone writes to the lock.
 package enum HomeCommand: Sendable, Hashable {
-  /// On an approach: unless the door's sensor shows that its phone never left.
+  /// Unlock: on a person's word; or on an approach, unless the door's sensor shows that the phone never left.
   case unlock(OpeningReason)
   /// Unlock on an approach, unless the bolt was locked while a phone was here.
   case unlockUnlessHome

@@ -5,7 +5,7 @@ extension HomePolicy {
   mutating func write(_ command: HomeCommand, operation: UInt64, at time: HomeTime) {
     guard let offeredAt else {
       guard offerDue == nil, offerReadsLeft > 0 else { return }
-      // The offer that follows an answer is on its way already. What is read would come after it.
+      // The offer that follows an answer is on its way already. A read would be answered after it.
       if let due = spareOfferUntil, due > time.instant { offerDue = due } else { readOffer(at: time) }
       return
     }
