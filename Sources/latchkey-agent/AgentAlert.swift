@@ -1,7 +1,7 @@
 import CoreBluetooth
 
-/// What this agent shows its user. The system shows one line of an app at a time, so the line about one thing must not be taken back
-/// when another one is over.
+/// What this agent shows its user. The system shows only one line of an app at a time. So the line about one thing must
+/// not be taken back when something else is over.
 @MainActor struct AgentAlert: Equatable {
   enum Reason: Equatable {
     /// The person at the door is asked.
@@ -14,7 +14,7 @@ import CoreBluetooth
   let door: String
   let reason: Reason
 
-  /// Shown by this process. One that ran before may have shown something else, which is not known.
+  /// The alert that this process shows. An earlier process may have shown another one, which is not known.
   private static var shown: AgentAlert?
 
   func show(_ text: String) {

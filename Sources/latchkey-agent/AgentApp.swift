@@ -17,7 +17,7 @@ final class AgentApp: @unchecked Sendable {
   /// Where everything about this door is stored.
   let folder: String
   private var keys: PhoneKeys
-  /// A guest's; an owner has none.
+  /// A guest's grant; `nil` for an owner.
   private(set) var grant: Grant?
   private let store: AgentStore
   private let boot: String
@@ -36,7 +36,8 @@ final class AgentApp: @unchecked Sendable {
   private var offer: [UInt8]?
   /// The offer that the latest command used. It must not be used again.
   private var usedOffer: [UInt8]?
-  /// The offer of the latest refused command. Only a read shows that it is this phone's.
+  /// The offer of the latest refused command. It may be another phone's, and only a read shows whether it is this
+  /// phone's.
   private var refusedOffer: [UInt8]?
   private var offers = OfferReader()
   /// The lock marks this phone's offers on this link, so what it says to others is not for us.
@@ -51,7 +52,8 @@ final class AgentApp: @unchecked Sendable {
   private(set) var latestAnswer: LockAnswer?
   /// The lock has refused this phone's last command on this link, and answered none since.
   private var isRefused = false
-  /// The same, or it has done so on the link before, and has made no offer on this one.
+  /// Whether the lock refuses this phone: it has refused the last command on this link, or it turned the phone away on
+  /// an earlier link and has not answered on this one.
   var refusesPhone: Bool { isRefused || (policy.isTurnedAway && latestAnswer == nil) }
   /// The link ends as soon as everybody who asked is answered.
   private var isLinkOver = false
@@ -85,7 +87,7 @@ final class AgentApp: @unchecked Sendable {
   /// The door whose keys came from the setup.
   static let doorName = DoorKeys.ownName
 
-  /// The first door's is that of earlier versions.
+  /// The restore identifier of this door's manager. The first door keeps the identifier of earlier versions.
   private var restoreIdentifier: String {
     name == Self.doorName ? AgentCentral.restoreIdentifier : "\(AgentCentral.restoreIdentifier).\(name)"
   }
@@ -150,7 +152,7 @@ final class AgentApp: @unchecked Sendable {
       if isLinked { happens(.linkUp) }
     } else {
       hasStarted = true
-      // A link that the process before had was a test.
+      // While the lock is not known, a link of the previous process was a test.
       if knownLock == nil { happens(.linkToUnknown) }
       happens(.started(isLinked: isLinked))
       tellWords()
@@ -170,13 +172,14 @@ final class AgentApp: @unchecked Sendable {
     happens(.linkUp)
   }
 
-  /// How long the next link is not to be asked for.
+  /// How long to wait before the next link is asked for.
   var linkDelay: Duration { policy.linkDelay(at: now) }
 
   private var now: HomeTime { HomeTime(boot: boot, instant: time.now, unixSeconds: time.unixSeconds) }
 
-  /// Not at once: the policy may still be handling an event, and a question may be about to be answered. An alarm rings after
-  /// all that has come at this moment was heard, in whatever order that reached this process.
+  /// Ends the link soon, but not at once: the policy may still be handling an event, and a question may be about to be
+  /// answered. An alarm rings after everything that arrived at this moment was handled, in whatever order it reached
+  /// this process.
   func endLinkIfOver() { linkEnd?.set(time.now) }
 
   private func endOverLink() {
@@ -187,7 +190,8 @@ final class AgentApp: @unchecked Sendable {
     reports.turnedAway()
   }
 
-  /// - Parameter event: that the link to the lock is lost, or one to what has not proven to be the lock, or to what is not.
+  /// - Parameter event: which link is lost: the one to the lock, one to a device that has not proven to be the lock,
+  ///   or one to a device that is not the lock.
   func linkDown(_ event: HomeEvent = .linkDown) {
     reports.linkDown()
     offer = nil
@@ -217,7 +221,8 @@ final class AgentApp: @unchecked Sendable {
 
   private func hear(offer value: [UInt8]) {
     if value == usedOffer { return happens(.offerRepeated) }
-    // A read may return what a notification has already brought, and the lock says it again until it has a command.
+    // A read may return the offer that a notification has already brought, and the lock repeats its offer until it has
+    // a command.
     guard value != offer else { return }
     offer = value
     logger.record(Recorded.Agent.offerReceived)
@@ -264,7 +269,7 @@ final class AgentApp: @unchecked Sendable {
       tell(answer, to: command)
       reports.answered(answer, to: command.kind, because: policy.state.opening?.because)
       happens(.answered(HomeAnswer(answer), bolt: HomeBolt(answer.lockState)))
-      // Whoever asked has their answer by now, and no arrival waits for the disk.
+      // The person who asked has the answer by now, and no arrival waits for the disk.
       if command.kind != .status { MainActor.assumeIsolated { log.writeAnswered() } }
       if isAdmitted { MainActor.assumeIsolated { desk.lockIsHere() } }
     } catch LockSessionError.malformed {

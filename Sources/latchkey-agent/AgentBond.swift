@@ -1,16 +1,17 @@
 import CoreBluetooth
 import Foundation
 
-/// A lock bonds with a phone that has proven its key, and a bonded lock is found by the system without a search. Apps can't ask for a
-/// bond, but the system makes one when a value needs an encrypted link, such as those of Device Information. So one of them is
-/// read after an answer (`BondRequest`).
+/// A lock bonds with a phone that has proven its key. The system finds a bonded lock without a search. Apps can't ask
+/// for a bond, but the system makes one when a value needs an encrypted link, as the values of Device Information do.
+/// So one of these is read after an answer (`BondRequest`).
 extension AgentCentral {
-  /// The lock has answered on this link, so it bonds with this phone (`AgentApp.isAdmitted`). It refuses others, and a refusal may
-  /// cost the link.
+  /// Asks for a bond after the lock has admitted this phone (`AgentApp.isAdmitted`). A lock refuses to bond with other
+  /// phones, and a refusal may cost the link.
   func askForBond() {
     guard let peripheral, peripheral.identifier == app.knownLock, bond.take() else { return }
     guard !readsInformation(at: peripheral) else { return }
-    // What was found on an earlier link may lack it: the link ended too soon, or an earlier lock had none.
+    // Device Information may be missing among the services found so far: an earlier link ended too soon, or the lock
+    // had none at that time.
     isInformationWanted = true
     peripheral.discoverServices([LockCharacteristics.informationUUID])
   }

@@ -16,17 +16,19 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   private(set) var manager: CBCentralManager?
   /// The lock, or the device being tested as the lock.
   var peripheral: CBPeripheral?
-  /// A request that had to wait was taken back, to ask for the link at once.
+  /// A delayed request was cancelled in order to ask for the link at once.
   private var isAskingAnew = false
-  /// This side has ended the link, and its app knows it.
+  /// This side has ended the link, and `app` knows it.
   private var hasEndedLink = false
   /// The radio was off since the peripheral object was obtained.
   private var isStale = false
   private(set) var known = LockCharacteristics()
   var wantsReplies = false
-  /// The offer is read as soon as it can be: a lock with several subscribers is not told of this one.
+  /// The offer is to be read as soon as possible. A lock that has several subscribers is not told of this one, and so
+  /// does not send it an offer.
   private var isOfferWanted = false
-  /// When it is read although the subscription is new: a lock sends an offer to a new subscriber, if it is told of it.
+  /// When the offer is read after a new subscription. Until then the lock's own offer is awaited, which it sends if it
+  /// is told of the subscriber.
   private var offerReadDue: Instant?
   private static let offerPatience: Duration = .seconds(1)
   var search = LockSearch()
@@ -86,7 +88,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       return DispatchQueue.main.async { self.app.writeFailed(CBError(.notConnected)) }
     }
     let data = Data(message)
-    // A device in the search is told from the lock by its refusal.
+    // In a search, the write needs a response: a refusal shows that the device is not the lock.
     if !isConfirmed, !search.isSearching, let quickCommand = known.quickCommand,
       data.count <= peripheral.maximumWriteValueLength(for: .withoutResponse), peripheral.canSendWriteWithoutResponse
     {
@@ -204,14 +206,14 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     request(peripheral)
   }
 
-  /// Asks for a link; after a pause, if the lock has turned this phone away. The system keeps the pause, too.
+  /// Asks for a link. If the lock has turned this phone away, the request has a delay, which the system keeps as well.
   private func request(_ peripheral: CBPeripheral) {
     let delay = app.linkDelay / .seconds(1)
     manager?.connect(peripheral, options: delay > 0 ? [CBConnectPeripheralOptionStartDelayKey: delay] : nil)
   }
 
   /// Ends the link to the lock. Its app takes it as ended from now on.
-  /// - Returns: whether there was one; in a search, the search decides.
+  /// - Returns: whether a link was ended. In a search nothing is done, because the search ends its links itself.
   func endLink() -> Bool {
     guard !search.isSearching, let manager, manager.state == .poweredOn, let peripheral, peripheral.state == .connected
     else { return false }
@@ -225,12 +227,12 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     guard !search.isSearching, let manager, manager.state == .poweredOn, let peripheral else { return }
     switch peripheral.state {
     case .connecting:
-      // A request keeps its pause. Its end is told, and then there is another one.
+      // A request keeps its delay. So it is cancelled, and asked for again when its end is reported.
       guard !hasEndedLink else { return }
       isAskingAnew = true
       manager.cancelPeripheralConnection(peripheral)
     case .disconnected: request(peripheral)
-    // Its end is still to be told.
+    // The end of the old link has not been reported yet.
     case .disconnecting, .connected: break
     @unknown default: break
     }
@@ -278,8 +280,9 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     if !offer.isNotifying { peripheral.setNotifyValue(true, for: offer) }
   }
 
-  /// Nothing that the peripheral does not have any more: a link that the system does not continue, as when its user did not
-  /// let this app use Bluetooth in between, begins without what was discovered.
+  /// Takes over the characteristics that the peripheral has now, and no others. A link that the system does not
+  /// continue, for example because the user did not let this app use Bluetooth in between, begins without what was
+  /// discovered before.
   private func know(_ peripheral: CBPeripheral) {
     known = LockCharacteristics()
     known.find(in: peripheral)

@@ -4,13 +4,15 @@ import LockProtocol
 
 /// What is asked of the lock after an answer, and its replies.
 extension AgentCentral {
-  /// Subscribes to replies, which are asked for so seldom that an arrival does without. `AgentApp.listensToReplies` follows.
+  /// Subscribes to replies. They are needed so seldom that an arrival does not subscribe to them.
+  /// `AgentApp.listensToReplies` follows.
   func listenToReplies() {
     guard let peripheral, peripheral.state == .connected else {
       return DispatchQueue.main.async { self.app.listensToReplies(self.app.noLink) }
     }
     guard known.request != nil, let reply = known.reply else {
-      // What was discovered by an earlier version of this program, or at an earlier version of the lock.
+      // The characteristics may have been discovered by an earlier version of this program, or on an earlier version of
+      // the lock.
       guard !wantsReplies,
         let service = peripheral.services?.first(where: { $0.uuid == LockCharacteristics.serviceUUID })
       else {

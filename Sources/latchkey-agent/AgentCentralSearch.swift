@@ -18,7 +18,8 @@ extension AgentCentral {
     perform(search.begin(kept.sorted { $0.0 < $1.0 }, at: time.now))
   }
 
-  /// For the phone's other doors. A lock that turns this phone away may be theirs by now.
+  /// What the searches of the phone's other doors have to know. A lock that turns this phone away may belong to one of
+  /// them by now.
   var standing: LockSearch.Standing {
     LockSearch.Standing(
       lock: app.refusesPhone ? nil : app.knownLock, tested: search.tested, isSearching: search.isSearching)
@@ -55,8 +56,8 @@ extension AgentCentral {
     }
   }
 
-  /// Ends the link to a device, or the request for one. Both may have ended with the radio. Then nothing is left to
-  /// end, and to cancel it all the same is a misuse of the API.
+  /// Ends the link to a device, or the request for one. Both may have ended with the radio already. Then there is
+  /// nothing to end, and a cancellation would be a misuse of the API.
   func release(_ device: CBPeripheral) {
     guard device.state != .disconnected else { return }
     manager?.cancelPeripheralConnection(device)

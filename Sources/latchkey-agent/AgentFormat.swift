@@ -216,7 +216,7 @@ extension AgentFormat {
   }
 
   private struct Refusal: Codable {
-    /// Of links in a row.
+    /// How many links in a row.
     var count: UInt16
     /// When the next link is asked for.
     var retry: Time

@@ -35,15 +35,16 @@ struct AgentProgram {
       logger.critical("the agent can't start: \(error)")
       throw StartError(description: "\(error)")
     }
-    // Before the question why it was launched, so that what the managers are to be told comes with the answer. They are told
-    // it on the main queue, when this function waits no more.
+    // The doors start before the process asks why it was launched, so that the system's news for their managers comes
+    // with the answer. The managers' delegates are called on the main queue, when this function no longer waits.
     doors.start()
     let restored = ApplicationLaunch.options()?[.bluetoothCentrals] as? [String] ?? []
     logger.record(Recorded.Agent.started, [.centralsToRestore: restored.joined(separator: " ")])
     // Tells systemd, if it runs this unit, that the unit is up.
     sd_notify(0, "READY=1")
-    // The system holds a manager's delegate weakly, and Dispatch holds only an alarm's handler.
-    // Where nothing follows, an optimised build may release what is no longer named, whatever withExtendedLifetime says.
+    // The doors have to be kept alive here: the system holds a manager's delegate weakly, and Dispatch holds only an
+    // alarm's handler. Before a call that never returns, an optimised build may release a variable that is not used any
+    // more, even within withExtendedLifetime.
     _ = Unmanaged.passRetained(doors)
     dispatchMain()
   }

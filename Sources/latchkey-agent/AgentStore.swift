@@ -101,10 +101,10 @@ final class AgentStore {
     if state != before { isNoted = true }
   }
 
-  /// Stores what was noted, if that was not done with something else.
+  /// Stores what was noted, unless a later write has stored it already.
   func writeNoted() throws { if isNoted { try replace(state) } }
 
-  /// From now on a loss is noticed. What was stored is valid without the marker, too.
+  /// Writes the marker: from now on the loss of the state is noticed. The state is valid without the marker, too.
   private func mark(_ logger: Logger?) {
     guard !FileManager.default.fileExists(atPath: markerPath) else { return }
     do {

@@ -1,25 +1,27 @@
 import TimeTypes
 
-/// When to ask the lock for a bond: after an answer, once for as long as this process runs, and again when the bond may be gone, on one
-/// side or both. What tells is that links break off, before the lock has answered or soon after. What has failed is tried on the next links as
-/// well, and then after pauses, since a bond that can't be made costs the link.
+/// When to ask the lock for a bond: after an answer, once while this process runs, and again when the bond may be gone
+/// on one side or both. Links that break off before the lock has answered, or soon after they came up, are a sign of
+/// that. A request that fails is repeated on the next links, and later only after pauses, because a bond that can't be
+/// made costs the link.
 struct BondRequest {
   private var isAsked = false
-  /// It was asked on the link of now, and there is no result.
+  /// The bond was asked for on the present link, and there is no result yet.
   private var isPending = false
-  /// In a row.
+  /// Failed requests in a row.
   private var failures = 0
   private var notBefore = Instant.zero
-  /// When the link of now came up.
+  /// When the present link came up.
   private var linkBegan: Instant?
   private var hasAnswered = false
   /// Links in a row that ended before the lock had answered, or within `brief`.
   private var poorLinks = 0
 
-  /// Tries on links in a row, before pauses are made.
+  /// After this many failed requests in a row, there are pauses.
   static let tries = 3
   static let poorLimit = 3
-  /// The peripheral of a lost bond ends a link within a second. A slow one takes a few more.
+  /// A link that ends within this time is brief. A peripheral that has lost its bond ends a link within a second; a
+  /// slow one takes a few more.
   static let brief: Duration = .seconds(5)
   static let firstPause: Duration = .seconds(60)
   /// The longest pause is about an hour.
@@ -32,7 +34,7 @@ struct BondRequest {
     if failures > 0, now >= notBefore { isAsked = false }
   }
 
-  /// The lock has answered. Whether to ask now; from then on it has been asked.
+  /// The lock has answered. Returns whether to ask for a bond now, and counts it as asked for.
   mutating func take() -> Bool {
     hasAnswered = true
     defer { isAsked = true }
@@ -52,7 +54,7 @@ struct BondRequest {
     notBefore = now + Self.firstPause * (1 << min(failures - Self.tries, Self.doublings))
   }
 
-  /// The link was lost, and not ended from here.
+  /// The link was lost; this phone did not end it.
   mutating func linkEnded(at now: Instant) {
     guard let began = linkBegan else { return }
     linkBegan = nil

@@ -1,9 +1,9 @@
-/// Tells the search for each door's lock how those of the phone's other doors stand.
+/// Tells each door's search for its lock how the searches of the phone's other doors stand.
 final class DoorSearches {
   // Everything here happens on the main queue.
   private var centrals: [(central: AgentCentral, standing: LockSearch.Standing)] = []
 
-  /// A door's search stands otherwise than before, or is the first that is heard of it.
+  /// A door's search has changed its standing, or is mentioned for the first time.
   func note(_ central: AgentCentral) {
     let standing = central.standing
     if let index = centrals.firstIndex(where: { $0.central === central }) {

@@ -107,7 +107,7 @@ final class Doors: @unchecked Sendable {
     case .accept: answer(action) { try self.accept(JSONDecoder().decode(AcceptQuestion.self, from: data)) }
     case .guestKey:
       answer(action) {
-        // The key is for any door. Who names one has seen it here.
+        // The key is for any door. A door that is named has to exist.
         if let name = try JSONDecoder().decode(DoorQuestion.self, from: data).door { _ = try self.door(named: name) }
         return try self.guestKey()
       }
@@ -147,7 +147,8 @@ final class Doors: @unchecked Sendable {
 
   // MARK: Enrolment
 
-  /// With the whole of an enrolment before it, less than the system gives an app for an answer.
+  /// How long the lock may take to tell this phone's namesakes. Together with a whole enrolment before it, this is less
+  /// than the time that the system gives an app for an answer.
   private static let namesakePatience: Duration = .seconds(5)
 
   private var enrolmentFolder: String { state + "/enrolment" }
@@ -166,7 +167,7 @@ final class Doors: @unchecked Sendable {
       do throws(EnrolmentCodeError) { code = try EnrolmentCode(question.code) } catch { throw NoAnswer("\(error)") }
       guard enrolment?.isUnderWay != true else { throw NoAnswer("An enrolment is under way already; wait for it.") }
       try check(newDoor: question.name)
-      // The same key for each attempt: if the last one's confirmation was lost, the lock knows it.
+      // Each attempt uses the same key. If the last attempt's confirmation was lost, the lock knows the key already.
       do { key = try PendingPhoneKey.read(fromDirectory: enrolmentFolder) } catch KeyFileError.missing {
         key = try Provisioning.makePendingPhone(directory: enrolmentFolder)
       }
@@ -200,11 +201,12 @@ final class Doors: @unchecked Sendable {
     let text = PlainText.of(lockName)
     let keys = PhoneKeys(staticKey: key.staticKey, lockIdentity: identity, lockKey: lockKey)
     let known = doors.first { $0.lock.identity == identity }
-    // The same key comes once more where this process, or the lock's confirmation, was lost in the middle.
+    // The key is the same as before if this process, or the lock's confirmation, was lost in the middle of an
+    // enrolment.
     let earlier = known.flatMap { $0.grant == nil ? $0.publicKey : nil }
       .flatMap { $0 == Array(key.staticKey.publicKey.rawRepresentation) ? nil : $0 }
     let name = known?.name ?? question.name ?? freeName(DoorKeys.name(from: text))
-    // What could not be revoked at the enrolment before this one still is to be.
+    // Keys that could not be revoked at the previous enrolment still have to be revoked.
     let left = try DoorKeys.read(fromDirectory: keyFolder).first { $0.name == name && $0.keys.lockIdentity == identity }
     let replaces = known.map { _ in (left?.replaces ?? []) + (earlier.map { [$0] } ?? []) }
     let door = DoorKeys(name: name, keys: keys, grant: nil, replaces: replaces)
@@ -220,8 +222,8 @@ final class Doors: @unchecked Sendable {
     return EnrollAnswer(outcome: outcome.word, door: name, lock: text)
   }
 
-  /// Has all that is revoked wait for a lock at which this phone was enrolled again, its earlier keys among it. What ends this process before
-  /// that is made up for at its next start.
+  /// Prepares a list of everything that is revoked for a lock at which this phone was enrolled again, including the
+  /// phone's own earlier keys. If this process ends before that, its next start makes up for it.
   private func settle(_ door: DoorKeys, of app: AgentApp) {
     guard let earlier = door.replaces else { return }
     do {
@@ -229,7 +231,8 @@ final class Doors: @unchecked Sendable {
         inFolder: app.folder, door.keys.lockIdentity, replacing: earlier, at: Int64(time.unixSeconds))
       try door.settled.write(toDirectory: keyFolder)
     } catch {
-      // The phone is enrolled all the same. It is told of its earlier key as of any other phone of its name.
+      // The phone is enrolled nevertheless. Its earlier key is reported like that of any other phone with the same
+      // name.
       logger.error("what is revoked does not wait for the lock: \((error as? NoAnswer)?.reason ?? "\(error)")")
     }
   }

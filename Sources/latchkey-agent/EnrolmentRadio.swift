@@ -30,17 +30,19 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
 
   // Everything here happens on the main queue.
   private static let enrolmentUUID = CBUUID(string: LockService.enrolmentUUID)
-  /// How long locks are looked for if none was found, and after one was found that enrols nobody now.
+  /// How long locks are looked for while none has been found.
   private static let searchLimit: Duration = .seconds(20)
+  /// How long the search goes on after a lock was found that enrols nobody now.
   private static let nextLimit: Duration = .seconds(5)
-  /// How long one lock has, with a pairing.
+  /// How long one lock may take, including a pairing.
   private static let attemptLimit: Duration = .seconds(18)
   /// The system gives an app 45 s for an answer.
   private static let wholeLimit: Duration = .seconds(38)
   /// How long the link stays after the answer, so that the door's own manager can take it over.
   private static let releaseDelay: Duration = .seconds(10)
   private static let maximumCandidates = 16
-  /// How often one lock is tried again whose link was lost: far away, or while it forgets a pairing that this phone has lost.
+  /// How many times a lock is tried again after its link was lost. It may be far away, or it may be forgetting a
+  /// pairing that this phone has lost.
   private static let maximumLosses = 5
 
   private let code: EnrolmentCode
@@ -244,7 +246,7 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
       return endAttempt(NoAnswer("The lock does not say whether it enrols phones."))
     }
     guard let session else { return statusRead(Array(value), peripheral, characteristic) }
-    // All who are subscribed hear what is for one of them.
+    // Every subscriber hears what is meant for one of them.
     guard value.first == session.tag, let message = reader.take(Array(value)) else { return }
     received(message, peripheral)
   }
@@ -295,7 +297,7 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
             .enrolled(learned.lock, learned.lockKey, lockName: learned.lockName, peripheral.identifier)))
       }
     } catch {
-      // Forged, or another's. The true message may still come.
+      // The message is forged, or meant for another phone. The true one may still come.
       logger.warning("a message of the enrolment was refused: \(error)")
     }
   }

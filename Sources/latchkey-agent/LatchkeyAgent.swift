@@ -5,8 +5,8 @@ import LatchkeyVersion
 /// Starts the agent, with arguments or without.
 @main enum Main {
   static func main() {
-    // As the package's unit starts it. A dead agent's start is on the way to the door, and the definitions of arguments that
-    // nobody gives would be much of what comes before its first message (half of it in a debug build).
+    // The package's unit starts the agent without arguments. The start of a dead agent delays the door, and the
+    // definitions of arguments would take much of the time before its first message (half of it in a debug build).
     guard CommandLine.argc == 1 else { return LatchkeyAgent.main() }
     do { try AgentProgram().run() } catch { LatchkeyAgent.exit(withError: error) }
   }

@@ -10,7 +10,7 @@ struct LockCharacteristics {
   static let answerUUID = CBUUID(string: LockService.answerUUID)
   static let requestUUID = CBUUID(string: LockService.requestUUID)
   static let replyUUID = CBUUID(string: LockService.replyUUID)
-  /// Device Information, of which a version is read over an encrypted link.
+  /// Device Information. Its firmware revision is read over an encrypted link (`AgentBond.swift`).
   static let informationUUID = CBUUID(string: "180A")
   static let firmwareRevisionUUID = CBUUID(string: "2A26")
   static let all = [offerUUID, commandUUID, quickCommandUUID, answerUUID, requestUUID, replyUUID]
@@ -18,7 +18,7 @@ struct LockCharacteristics {
   private(set) var offer: CBCharacteristic?
   private(set) var command: CBCharacteristic?
   private(set) var answer: CBCharacteristic?
-  // What an older lock does not have.
+  // An older lock does not have these.
   private(set) var quickCommand: CBCharacteristic?
   private(set) var request: CBCharacteristic?
   private(set) var reply: CBCharacteristic?

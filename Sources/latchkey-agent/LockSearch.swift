@@ -14,7 +14,7 @@ import TimeTypes
 /// and what has proven to be another door's lock is left out: each test with another lock's keys is a wrong command, and a lock
 /// makes a phone wait after three.
 struct LockSearch {
-  /// How the search for one door's lock stands, for those of the phone's other doors.
+  /// How the search for one door's lock stands. The searches of the phone's other doors use this.
   struct Standing: Equatable {
     /// The device that has proven to be the lock.
     var lock: UUID?
@@ -63,7 +63,7 @@ struct LockSearch {
   static let maximumCandidates = 32
   /// How long a lock has to prove itself, including a pairing in which two people may compare numbers.
   static let testLimit: Duration = .seconds(60)
-  /// The same if others are waiting.
+  /// The same limit while other devices or doors wait.
   static let sharedTestLimit: Duration = .seconds(30)
   /// After this time, a request makes room for a waiting one.
   static let requestLimit: Duration = .seconds(30)
@@ -71,7 +71,7 @@ struct LockSearch {
   static let maximumRefusals = 3
 
   private var candidates: [UUID: Candidate] = [:]
-  /// Those of the phone's other doors.
+  /// How the searches of the phone's other doors stand.
   private var others: [Standing] = []
   private(set) var isSearching = false
   private var isScanning = false
@@ -175,7 +175,7 @@ struct LockSearch {
     guard isSearching, let candidate = candidates[identifier] else { return [] }
     if case .resting = candidate.phase { return settle(at: now) }
     if case .testing = candidate.phase { effects.append(.leaveTest(identifier)) }
-    // Requested again at once if no other waits: it may be the lock, at the edge of its range.
+    // The device is requested again at once if no other waits, because it may be the lock at the edge of its range.
     if waiting(at: now).isEmpty {
       candidates[identifier]?.phase = .requested(since: now)
       effects.append(.connect(identifier))

@@ -7,7 +7,7 @@ extension HomeAnswer {
   init(_ answer: LockAnswer) {
     switch answer.result {
     case .done: self = .done
-    // Another phone's command was to move the bolt, and the bolt stopped on its way.
+    // The bolt was moving for another phone's command, and has stopped on its way.
     case .notNeeded: self = answer.lockState == .notFullyLocked ? .failed : .done
     case .unknownOperation: self = .unknownOperation
     case .failed, .doorOpen, .busy: self = .failed

@@ -40,7 +40,7 @@ extension QuestionDesk {
   private func alarms() async throws -> [String]? {
     let reply = try await exchange(.alarms)
     guard reply.status == .done else { return nil }
-    // An alarm of a later version is told as such: nobody is told that all is well.
+    // An alarm that only a later version knows is reported as unknown, so that nobody is told that all is well.
     return reply.body.map { number in LockAlarm(rawValue: number).map { "\($0)" } ?? "unknown" }
   }
 }
@@ -69,7 +69,8 @@ extension BoltAnswer {
 }
 
 extension RecordAnswer {
-  /// A record that this phone can't read, as of a later lock, is told as such: nobody can hide one.
+  /// A record that this phone can't read, for example of a newer lock, is reported as unknown, so that no record can be
+  /// hidden.
   init(decoding bytes: [UInt8], own: [UInt8], _ names: [[UInt8]: String]) {
     if let record = try? LockRecord(decoding: bytes) {
       self.init(record, own: own, names)
@@ -83,7 +84,7 @@ extension RecordAnswer {
 
   /// - Parameters:
   ///   - own: this phone's public key.
-  ///   - names: those of others, by key.
+  ///   - names: the names of other phones, by key.
   init(_ record: LockRecord, own: [UInt8], _ names: [[UInt8]: String]) {
     let isOfPhone = record.phone != LockRecord.nobody
     let key = record.phone.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

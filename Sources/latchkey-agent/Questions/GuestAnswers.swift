@@ -8,7 +8,8 @@ import LockProtocol
 extension QuestionDesk {
   var bookPath: String { GuestBook.path(in: app.folder) }
 
-  /// The book, for what is done unasked. The lists that wait for the lock are in it, so one that can't be read is told, once.
+  /// The book of guests, for work that no person has asked for. If it can't be read, the lists in it can't be
+  /// delivered, and the journal says so once.
   private var readableBook: GuestBook? {
     do { return try GuestBook.read(bookPath) } catch {
       if !isBookMissed {
@@ -20,7 +21,7 @@ extension QuestionDesk {
     }
   }
 
-  /// Makes the lock know this owner's signing key, and the time if that needs nobody's word.
+  /// Tells the lock this owner's signing key, and sets its clock if that needs no person's word.
   /// - Returns: what the lock replied to lists that had to be delivered first, too, as `deliver` does.
   private func introduce() async throws -> (key: OwnerKey, clock: LockClock, delivered: [String: LockReply]) {
     guard app.grant == nil else {
@@ -38,7 +39,8 @@ extension QuestionDesk {
     return (key, try await mendClock(), delivered)
   }
 
-  /// An owner may be far from the door. What the lock has learned once is enough: it checks grants alone.
+  /// Returns the signing key, after introducing it to the lock if that is within reach. An owner who is far from the
+  /// door can invite as well, once the lock has learned the key: the lock checks grants by itself.
   private func introduceOrSign(_ book: inout GuestBook) async throws -> OwnerKey {
     do {
       let (key, clock, _) = try await introduce()
@@ -96,7 +98,7 @@ extension QuestionDesk {
         issuer: key.publicKey,
         schedule: schedule, uses: question.uses ?? 0,
         permissions: question.mayReadLog == true ? [.unlock, .lock, .readLog] : [.unlock, .lock], name: name))
-    // What was not accepted by this lock's reader would be of no use to the guest.
+    // A grant that this reader does not accept would be of no use to the guest.
     guard (try? Grant(decoding: grant.encoded)) == grant else {
       throw NoAnswer("The weekdays or hours are impossible.")
     }
@@ -107,7 +109,8 @@ extension QuestionDesk {
       invitation: Invitation(lock: app.lock, grant: grant, privateKey: privateKey).text, isSecret: privateKey != nil)
   }
 
-  /// The lock counts the uses of a number of grants. A guest whose grant it can't count would be refused at the door.
+  /// Throws if the lock has no room to count the uses of another grant, because such a guest would be refused at the
+  /// door.
   private func checkRoom() async throws {
     let reply: LockReply
     do { reply = try await exchange(.room) } catch let reason as NoAnswer where reason.isAboutLink { return }
@@ -267,12 +270,12 @@ extension QuestionDesk {
       let reply = try await exchange(.deliver(bytes))
       replies[text] = reply
       switch reply.status {
-      // A newer one is there, so this one has nothing to add; one that is not believed never will be.
+      // The lock has a newer list, so this one adds nothing; or it does not believe this one, and never will.
       case .done, .older, .notBelieved, .malformed: book.undelivered.removeAll { $0 == text }
       case .notEntitled, .failed, .noRoom: continue
       }
       if reply.status != .done { logger.warning("the lock does not take a revocation list: \(reply.status)") }
-      // A list that takes out this phone's earlier key frees the signing key, which was that one's.
+      // A list that revokes this phone's earlier key frees the signing key, which belonged to the earlier key.
       if reply.status == .done, book.isIntroduced != true, let issuer = (try? RevocationList(decoding: bytes))?.issuer,
         book.introduction(of: issuer) == nil
       {
@@ -284,7 +287,8 @@ extension QuestionDesk {
     return replies
   }
 
-  /// The lock believes no list of an owner whom it does not know: this phone's own, or another's who has sent an introduction.
+  /// Introduces the owner who signed the list, because the lock believes no list of an owner it does not know: this
+  /// phone's own owner, or another who has sent an introduction.
   /// - Returns: whether it is worth delivering the list now.
   private func introduceSigner(of list: [UInt8], _ book: inout GuestBook) async throws -> Bool {
     guard let issuer = (try? RevocationList(decoding: list))?.issuer else { return true }
@@ -302,14 +306,15 @@ extension QuestionDesk {
     return reply.status != .failed && reply.status != .noRoom
   }
 
-  /// An owner who has guests keeps the lock's clock right, which has no time after its machine was off, and its own name known,
-  /// which the lock forgets at a factory reset.
+  /// Whether to look at the lock's clock on this link. An owner who has guests keeps it right, because the lock has no
+  /// time after its machine was off. The owner's name is told again as well, because the lock forgets it at a factory
+  /// reset.
   var hasToCheckClock: Bool {
     guard app.grant == nil, !isClockChecked, let book = readableBook else { return false }
     return book.hasAskedAboutClock == true || book.guests.contains { !$0.isRevoked }
   }
 
-  /// Once a link, in the present conversation.
+  /// Checks the lock's clock, once on each link, in the present conversation.
   func checkClock() async throws {
     guard hasToCheckClock else { return }
     isClockChecked = true
@@ -339,7 +344,7 @@ extension QuestionDesk {
   private static func name(_ text: String) -> [UInt8]? {
     let bytes = Array(text.utf8)
     guard (1...KeyName.nameByteLimit).contains(bytes.count), PlainText.isPlain(text) else { return nil }
-    // Otherwise two guests look the same in the log and in lists.
+    // A name with a space at either end would look like another guest's name in the log and in lists.
     return text.first?.isWhitespace == true || text.last?.isWhitespace == true ? nil : bytes
   }
 

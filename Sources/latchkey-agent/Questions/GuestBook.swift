@@ -18,7 +18,8 @@ struct GuestBook: Codable, Equatable {
   var revokedPhones: [String] = []
   /// The version of the newest list that was signed.
   var listVersion: UInt64 = 0
-  /// A list that the lock does not have yet, or another owner's that this phone carries, in hexadecimal.
+  /// Lists that the lock does not have yet: this phone's own, and those of other owners that it carries, in
+  /// hexadecimal.
   var undelivered: [String] = []
   /// The lock has learned this owner's signing key.
   var isIntroduced: Bool?
@@ -28,7 +29,7 @@ struct GuestBook: Codable, Equatable {
   var introductions: [String: String]?
 
   static let guestLimit = 256
-  /// Lists of other owners. This phone's own one has a place beside them.
+  /// The most lists of other owners. This phone's own list has a place beside them.
   static let carriedLimit = 8
   private static let maximumByteCount = 1 << 20
 
@@ -44,8 +45,8 @@ struct GuestBook: Codable, Equatable {
     return book
   }
 
-  /// Whether everything in it can be read. What can't would be left out of the next list, and what a list leaves out is not
-  /// revoked any more.
+  /// Whether everything in the book can be read. What can't be read would be left out of the next list, and would then
+  /// not be revoked any more.
   private var isWhole: Bool {
     guests.allSatisfy { Self.grant($0) != nil }
       && revokedPhones.allSatisfy { Hex.bytes($0)?.count == RevocationList.entryByteCount }
@@ -66,7 +67,8 @@ struct GuestBook: Codable, Equatable {
 
   /// Takes over another owner's list, until the lock has it.
   /// - Parameters:
-  ///   - introduction: what came with the list. A list without one takes none away.
+  ///   - introduction: the introduction that came with the list. A list without one does not remove a known
+  ///     introduction.
   ///   - own: this phone's own signing key, if it has one. Its list is never pushed out.
   mutating func carry(_ list: RevocationList, _ introduction: SealedIntroduction?, own: [UInt8]?) throws {
     let waiting = lists
@@ -112,10 +114,11 @@ struct GuestBook: Codable, Equatable {
 
   func introduction(of issuer: [UInt8]) -> [UInt8]? { introductions?[Hex.text(issuer)].flatMap { Hex.bytes($0) } }
 
-  /// This phone was enrolled once more, so the lock may have forgotten whom it knew, and what was revoked: with this owner's key it
-  /// would believe this owner's grants again. So all that is revoked waits for it.
-  /// - Parameter earlier: the keys that this phone had as an owner's until now. If the lock has not forgotten them, they would be an
-  ///   owner's for ever; this owner's own list takes them out.
+  /// This phone was enrolled once more, so the lock may have forgotten whom it knew and what was revoked. With this
+  /// owner's key it would believe this owner's old grants again. So a list of everything that is revoked is made, and
+  /// waits for the lock.
+  /// - Parameter earlier: the keys that this phone had as an owner's until now. If the lock has not forgotten them,
+  ///   they would remain an owner's for ever; this list revokes them.
   static func lockMayHaveForgotten(
     inFolder folder: String, _ lock: LockIdentity, replacing earlier: [[UInt8]] = [], at unixSeconds: Int64
   ) throws {
@@ -134,16 +137,17 @@ struct GuestBook: Codable, Equatable {
     try book.write(path(in: folder))
   }
 
-  /// Those of owners of whom this phone carries nothing any more.
+  /// Removes the introductions of owners whose lists this phone does not carry any more.
   mutating func dropIntroductions() {
     let lists = lists
     let kept = introductions?.filter { issuer, _ in lists.contains { Hex.text($0.issuer) == issuer } } ?? [:]
     introductions = kept.isEmpty ? nil : kept
   }
 
-  /// Everything that is revoked. This phone's clock may run ahead, and what a list leaves out is not revoked any more: so as
-  /// many of the grants that seem to be over are in it as there is room for, those that ended last.
-  /// - Parameter isShort: the lock has no room for them.
+  /// The entries of a list: everything that is revoked. This phone's clock may run ahead, and an entry that is left out
+  /// is not revoked any more. So grants that seem to be over are included as far as there is room, those that ended
+  /// last first.
+  /// - Parameter isShort: leave out the grants that seem to be over, because the lock has no room for them.
   func entries(at unixSeconds: Int64, isShort: Bool = false) -> [RevocationList.Entry] {
     let phones = revokedPhones.compactMap { Hex.bytes($0).map { RevocationList.Entry.phone($0) } }
     let grants = guests.filter(\.isRevoked).compactMap { Self.grant($0) }

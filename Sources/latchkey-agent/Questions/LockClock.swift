@@ -6,19 +6,19 @@ enum LockClock: Equatable {
   case right
   /// The lock has no time, or one that is a little before this phone's: crystals drift.
   case behind
-  /// By so many seconds, which is more than a crystal drifts in months: either this phone's clock is ahead, or that of the phone that set
-  /// the lock's was behind. Only a person knows which. To set the lock's clock forward ends invitations that are not over, and begins
-  /// some too early.
+  /// The lock's clock is this many seconds behind, which is more than a crystal drifts in months. Either this phone's
+  /// clock is ahead, or that of the phone that set the lock's clock was behind. Only a person knows which. Setting the
+  /// lock's clock forward ends invitations that are not over, and begins some too early.
   case farBehind(Int64)
-  /// By so many seconds. A lock tells the earliest time that it may be, so its own error never puts it ahead: either this phone's
-  /// clock is behind, or that of the phone that set the lock's was ahead. Only a person knows which. To set the lock's clock back
-  /// makes invitations count again that are over.
+  /// The lock's clock is this many seconds ahead. A lock tells the earliest time that it may be, so its own error never
+  /// puts it ahead. Either this phone's clock is behind, or that of the phone that set the lock's clock was ahead. Only
+  /// a person knows which. Setting the lock's clock back makes invitations count again that are over.
   case ahead(Int64)
 
-  /// In seconds. Each setting is a record in the lock's log.
+  /// The largest difference that counts as right, in seconds. Each setting is a record in the lock's log.
   private static let tolerance: Int64 = 60
-  /// In seconds. A lock that no owner has visited for so long that it is further behind lost its time meanwhile, more likely: with 200
-  /// parts per million and its own error, that takes a hundred days.
+  /// The largest difference that drift explains, in seconds. With 200 parts per million and the lock's own error, it
+  /// takes a hundred days without an owner's visit. A lock that is further behind has more likely lost its time.
   private static let drift: Int64 = 3600
 
   /// - Parameter lock: the earliest time that it may be for the lock, or `nil` if it has none.
@@ -60,7 +60,7 @@ enum LockClock: Equatable {
 
 extension QuestionDesk {
   /// Sets the lock's clock, in the present conversation, unless that needs a person's word.
-  /// - Returns: how it was.
+  /// - Returns: how the clock compared before that.
   func mendClock() async throws -> LockClock {
     let report = try LockStateReport(decoding: try await ask(.state).body)
     let now = Int64(app.unixSeconds)
@@ -81,7 +81,7 @@ extension QuestionDesk {
     return ClockAnswer(door: app.name, unixSeconds: now)
   }
 
-  /// Takes the question back.
+  /// The lock's clock is right. Takes the question about it back.
   func clockIsRight() {
     let wasAsked = (try? GuestBook.read(bookPath))?.hasAskedAboutClock == true
     guard wasAsked || hasAskedAboutClock else { return }
@@ -90,9 +90,10 @@ extension QuestionDesk {
     remember(asked: nil)
   }
 
-  /// A person has to say whose clock is right. An agent that is started meanwhile must know of it, to take the question back.
+  /// Asks a person whose clock is right. This is stored, so that an agent that is started meanwhile can take the
+  /// question back.
   func askAboutClock(_ advice: String) {
-    // Not once more for each link.
+    // The question is not repeated on each link.
     guard !hasAskedAboutClock else { return }
     hasAskedAboutClock = true
     remember(asked: true)

@@ -28,7 +28,7 @@ extension QuestionDesk {
     guard wanted <= end.head.index else {
       return answer(door, end, records: [], at: end.head, isAccepted: question.isAccepted)
     }
-    // From the end that was seen last, so that what is new is known to follow it.
+    // The walk begins at the end that was seen last, so that new records are known to follow it.
     var start = question.after == nil ? min(wanted, app.log.seen.map { $0.index + 1 } ?? wanted) : wanted
     start = max(start, end.first)
     var walk = LogWalk(log: app.log, after: question.after)

@@ -9,12 +9,12 @@ import LockProtocol
   private var hasPassedSeen = false
   private var isTorn = false
   private var walkedCount = 0
-  /// How many records one question goes through for what it does not show: some 20 s over the air.
+  /// The most records that one question reads without showing them: some 20 s over the air.
   static let walkLimit = 2048
-  /// The first record that says that it is another one.
+  /// The first record whose own index is not that of its place.
   private var misplaced: (place: UInt64, index: UInt64)?
 
-  /// - Parameter after: where the piece before this one ended.
+  /// - Parameter after: the end of the previous piece.
   init(log: SeenLog, after: SeenHead?) {
     self.log = log
     end = after.flatMap { after in Hex.bytes(after.hash).map { LogHead(index: after.index, hash: $0) } }
@@ -36,10 +36,10 @@ import LockProtocol
     end = head
   }
 
-  /// Whether this question has gone far enough. The next one goes on where it has come to.
+  /// Whether this question has read enough. The next one goes on from there.
   var isTired: Bool { walkedCount >= Self.walkLimit }
 
-  /// The way to here counts as seen, though it is not the log's end.
+  /// The records up to here count as seen, although this is not the log's end.
   mutating func rest() {
     guard let end, hasPassedSeen || log.seen == nil else { return }
     log.see(end)
@@ -57,7 +57,8 @@ import LockProtocol
     if hasPassedSeen || log.seen == nil { log.see(end) }
   }
 
-  /// The chain holds whatever the lock has put into it. A record of a kind that this phone does not know has an index, too.
+  /// Checks that a record has the index of its place: the chain alone would hold whatever the lock puts into it. A
+  /// record of an unknown kind has an index, too.
   private mutating func checkPlace(_ record: [UInt8], _ place: UInt64) {
     guard misplaced == nil, let index = LogPage.index(of: record), index != place else { return }
     misplaced = (place, index)

@@ -3,11 +3,11 @@ import LockProtocol
 import TimeTypes
 import Timekeeping
 
-/// A phone that was set up anew is another one for its lock, and nobody but its owner knows that its earlier key is nobody's now. So
-/// whoever enrols a phone is told which owners have its name.
+/// For its lock, a phone that was set up anew is another phone, and only its owner knows that the earlier key is
+/// nobody's now. So a person who enrols a phone is told which owners have the same name.
 extension QuestionDesk {
   /// - Parameters:
-  ///   - patience: how long the lock has to come.
+  ///   - patience: how long to wait for the lock.
   ///   - done: called once, with the owners' phones of this phone's name and another key.
   func findNamesakes(within patience: Duration, _ done: @escaping ([OwnerAnswer]) -> Void) {
     endSearchForNamesakes([])
@@ -17,7 +17,7 @@ extension QuestionDesk {
     namesakesAlarm = alarm
   }
 
-  /// In the present conversation.
+  /// Asks the lock for namesakes, in the present conversation.
   func tellNamesakes() async throws {
     guard namesakesFound != nil else { return }
     let owners = try await ownersInConversation()

@@ -9,7 +9,7 @@ extension QuestionDesk {
     return OwnersAnswer(door: app.name, owners: try await ownersInConversation())
   }
 
-  /// In the present conversation.
+  /// The owners' phones of this door, asked for in the present conversation.
   func ownersInConversation() async throws -> [OwnerAnswer] {
     var walk = NameWalk()
     while !walk.isOver {

@@ -38,8 +38,8 @@ struct NoAnswer: Error, Equatable {
   /// Whether the lock was out of reach, so that it is worth trying when it is there.
   var isAboutLink: Bool { [Self.notLinked, .notAllowed, .linkLost, .silent].contains { $0.reason == reason } }
 
-  /// Whether a list waits because of it: for the lock, or for another phone that brings it. The lock may refuse a phone for a
-  /// while only, and its list counts whoever brings it.
+  /// Whether a revocation list keeps waiting for this reason: for the lock, or for another phone that brings it. The
+  /// lock may refuse a phone only for a while, and a list counts whoever brings it.
   var leavesListWaiting: Bool { isAboutLink || reason == Self.refusesPhone.reason }
 }
 
@@ -55,7 +55,7 @@ struct NoAnswer: Error, Equatable {
   var isClockChecked = false
   /// A person is asked whose clock is right.
   var hasAskedAboutClock = false
-  /// It was told that the book of guests can't be read.
+  /// The journal has said that the book of guests can't be read.
   var isBookMissed = false
   /// What waits for the lock is being delivered.
   private var isDelivering = false
@@ -88,8 +88,9 @@ struct NoAnswer: Error, Equatable {
     if waiting.count == 1 { radioIsReady() }
   }
 
-  /// Who waits for this phone's namesakes, and until when.
+  /// Called with this phone's namesakes; `nil` if nobody waits for them.
   var namesakesFound: (([OwnerAnswer]) -> Void)?
+  /// Ends the wait for namesakes.
   var namesakesAlarm: (any Alarm)?
 
   /// Nobody waits for an answer, and nothing is being delivered.
@@ -151,8 +152,8 @@ struct NoAnswer: Error, Equatable {
     }
   }
 
-  /// Learns the names of those whom the lock knows, in the present conversation. An older lock knows none, and does not tell
-  /// them to a guest.
+  /// Learns the names of the phones that the lock knows, in the present conversation. An older lock knows no names, and
+  /// a lock does not tell them to a guest.
   func learnNames() async throws {
     var walk = NameWalk()
     while !walk.isOver {
@@ -183,8 +184,8 @@ struct NoAnswer: Error, Equatable {
     }
   }
 
-  /// The lock refuses a question of a conversation that is over, as after a restart or another command. Then another
-  /// conversation may begin, once, for what only reads.
+  /// The lock refuses a question of a conversation that is over, for example after a restart or another command. A
+  /// question that only reads may then begin another conversation, once.
   private func askingTwice<Answer>(_ ask: () async throws -> Answer) async throws -> Answer {
     do { return try await ask() } catch let error as NoAnswer where error.reason == NoAnswer.refused.reason {
       conversation = nil

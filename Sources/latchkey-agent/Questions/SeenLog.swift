@@ -5,12 +5,12 @@ import JournalEvents
 import LockProtocol
 import Logging
 
-/// What this phone has seen of its lock's log, stored so that a log that was cut or changed is found out, by whomever and
-/// whenever that was done.
+/// What this phone has seen of its lock's log. It is stored so that a log that was cut or changed is noticed, whoever
+/// did that and whenever.
 struct SeenLogState: Equatable {
   /// The newest end that was seen.
   var head: LogHead?
-  /// The index in the latest of the lock's answers; 0 if there was none.
+  /// The log's length according to the lock's latest answer; 0 if there was none.
   var answered: UInt64 = 0
   /// What was found to be wrong, each with its time, oldest first.
   var troubles: [Trouble] = []
@@ -53,21 +53,22 @@ struct SeenLogState: Equatable {
     isBroken("it ends with record \(index), and this phone has heard of record \(before): its end was cut off")
   }
 
-  /// - Returns: whether the log is shorter than this phone has read it, which is told.
+  /// - Returns: whether the log is shorter than this phone has seen it. If so, the user is told.
   private func isShorter(_ index: UInt64) -> Bool {
     guard let seen, index < seen.index else { return false }
     isBroken("it ends with record \(index), and this phone has seen record \(seen.index): its end was cut off")
     return true
   }
 
-  /// An end of the log, now or in between. The lock may have said it before its latest answer.
+  /// Compares the log's end, or an earlier point of it, with what was seen. The lock may have reported it before its
+  /// latest answer.
   func compare(_ head: LogHead) {
     if isShorter(head.index) { return }
     guard let seen, seen.index == head.index, seen.hash != head.hash else { return }
     isBroken("record \(seen.index) or one before it is not the one that this phone has seen: the log was changed")
   }
 
-  /// A lock keeps a limited number of records.
+  /// Reports records that were lost because the lock keeps only a limited number.
   func noteGap(oldest: UInt64) {
     guard let seen, seen.index > 0, oldest > seen.index + 1 else { return }
     isBroken("records \(seen.index + 1) to \(oldest - 1) were not read in time, and are not in the lock any more")
@@ -79,7 +80,7 @@ struct SeenLogState: Equatable {
     write { $0.head = head }
   }
 
-  /// Tells the user, once, until the user accepts it: afterwards the log counts from where it is.
+  /// Tells the user what is wrong, once until the user accepts it. The log is followed anew from where it is now.
   func isBroken(_ trouble: String) {
     let text = "The lock's log is not what it was: \(trouble)."
     guard !store.state.log.troubles.contains(where: { $0.text == text }) else { return write { $0.head = nil } }
