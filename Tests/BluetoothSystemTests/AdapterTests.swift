@@ -100,7 +100,7 @@ struct AdapterTests {
   }
 
   @Test(
-    "H2: what names no adapter is refused",
+    "H2: a text that names no adapter is refused",
     arguments: ["", "hci", "hci-1", "hci01", "hci70000", "hci1 ", "usb0", "C0:DE:00:00:00", "/org/bluez/hci1"])
   func refused(_ text: String) {
     #expect(AdapterChoice(text) == nil)

@@ -22,7 +22,7 @@ struct AuthorizationTests {
     desk.events.compactMap { if case .stateChanged(let state) = $0.body { state } else { nil } }
   }
 
-  @Test("C1: a no ends what the app asked for, on the air and on disk, and its manager is told unauthorized")
+  @Test("C1: the user's no ends the app's requests, on the air and on disk, and its manager is unauthorized")
   func no() {
     var desk = Desk()
     desk.connectAndSubscribe()
@@ -42,7 +42,7 @@ struct AuthorizationTests {
     #expect(desk.requests.isEmpty, "nothing is asked of the radio: \(desk.requests)")
   }
 
-  @Test("C1: requests of an app that may not are refused, each with its answer")
+  @Test("C1: requests of an app that may not use Bluetooth are refused, each with its answer")
   func refused() {
     var desk = Desk()
     desk.appear()

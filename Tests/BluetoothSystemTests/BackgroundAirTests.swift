@@ -137,7 +137,7 @@ struct BackgroundAirTests {
     #expect(air.discovered(Self.finder, on: "phone").map(\.overflowServiceUUIDs) == [[twin]])
   }
 
-  @Test("B6: without a company identifier the services of apps in the background are on no air")
+  @Test("B6: without a company identifier the services of apps in the background are not advertised")
   func switchedOff() {
     var configuration = BluetoothSystem.Configuration()
     configuration.overflowCompany = nil

@@ -163,7 +163,7 @@ import TimeTypes
     #expect(desk.recorded(.bondLost) == 1)
   }
 
-  @Test("L5: with the window closed it stays, whoever pretends to be that phone; opened later, it takes one more link")
+  @Test("L5: with the window closed the bond stays; once the window opens, one more broken link removes it")
   func closedWindow() {
     var desk = lock(window: false)
     for _ in 0..<20 { breakOff(&desk) }

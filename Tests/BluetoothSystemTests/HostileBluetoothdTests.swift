@@ -295,7 +295,7 @@ struct Bedlam {
 @Suite("A hostile bluetoothd", .serialized, .ownThread)
 struct HostileBluetoothdTests {
   @Test(
-    "M6, M8, L13, A2: whatever it sends, apps get consistent events, and its successor works normally",
+    "M6, M8, L13, A2: whatever bluetoothd sends, apps get consistent events, and the next bluetoothd works",
     arguments: 0..<HostileAppTests.seeds)
   func bedlam(number: Int) {
     let seed = HostileAppTests.firstSeed &+ UInt64(number)

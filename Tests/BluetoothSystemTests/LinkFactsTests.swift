@@ -89,7 +89,7 @@ struct LinkFactsTests {
     #expect(connectionEvents(none) == [])
   }
 
-  @Test("C2: what is connected at registration is no event, its end is; and events end when they are taken back")
+  @Test("C2: a link from before the registration is no event, but its end is; no events follow a withdrawal")
   func registration() {
     var desk = Desk()
     desk.appear(connected: true)

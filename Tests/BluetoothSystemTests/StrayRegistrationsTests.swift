@@ -52,7 +52,7 @@ struct StrayRegistrationsTests {
     #expect(asked(desk).filter { $0.hasPrefix("unregister") } == ["unregister \(second)"], "each once")
   }
 
-  @Test("S8: what bluetoothd has answered went with it, and nobody asks for it again")
+  @Test("S8: a registration that the last bluetoothd has answered is not withdrawn from the next one")
   func answered() throws {
     var desk = asking()
     let call = try #require(desk.lastCall { $0.isServiceRegistration })

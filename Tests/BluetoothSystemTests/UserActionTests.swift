@@ -28,7 +28,7 @@ import TimeTypes
     }
   }
 
-  @Test("L8: a suspended app is woken for it, whatever its modes, and its answer is the user's")
+  @Test("L8: a suspended app is woken for a user's action, whatever its modes, and the user gets its answer")
   func suspended() throws {
     for failure in [nil, "no link"] {
       var desk = Desk.asleep(modes: [], restoreIdentifier: nil)
@@ -50,7 +50,7 @@ import TimeTypes
     }
   }
 
-  @Test("L8: an app that does not run is started in the background for it, also after it was force-quit")
+  @Test("L8: an app that does not run is started in the background for a user's action, even if it was quit")
   func dead() throws {
     for isQuit in [false, true] {
       var desk = Desk()

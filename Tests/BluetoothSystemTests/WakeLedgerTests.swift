@@ -44,7 +44,7 @@ struct WakeLedgerTests {
       ])
   }
 
-  @Test("W3: so is a relaunch, from the start of the process to its end")
+  @Test("W3: a relaunch is recorded, from the start of the process to its end")
   func relaunch() {
     var desk = Desk.asleep()
     desk.die()

@@ -32,7 +32,7 @@ struct MisuseTests {
     #expect(errorText(result).contains("centralManager(_:willRestoreState:)"))
   }
 
-  @Test("S14: the same for a peripheral manager")
+  @Test("S14: a peripheral manager's restore identifier without willRestoreState ends the app and names both")
   func noWillRestoreStatePeripheral() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let system = ScriptedSystem()
