@@ -155,7 +155,7 @@ struct DatabaseTests {
     #expect(desk.asked { $0 == .disconnect } == 0)
   }
 
-  @Test("BlueZ 7: if it stays away, three links are ended for it, and no more")
+  @Test("BlueZ 7: if an announced service stays away, three links are ended for it, and no more")
   func announcedInVain() {
     var desk = firstLink()
     for attempt in 1...5 {

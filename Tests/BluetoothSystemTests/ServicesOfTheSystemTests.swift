@@ -46,7 +46,7 @@ struct ServicesOfTheSystemTests {
   @Test("C4: a discovery of everything leaves out 1800, 1801, 1812 and ANCS, as on iOS")
   func everything() { #expect(found(nil) == [Desk.service, BluetoothUUID(UInt16(0x180F))]) }
 
-  @Test("C4: a discovery that names them finds none of them either")
+  @Test("C4: a discovery that names 1800, 1801, 1812 or ANCS does not find them either")
   func named() {
     #expect(found(Self.uuids) == [Desk.service, BluetoothUUID(UInt16(0x180F))])
     #expect(found([BluetoothUUID(UInt16(0x1801))]) == [Desk.service])

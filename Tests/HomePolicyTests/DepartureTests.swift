@@ -94,7 +94,7 @@ import TimeTypes
     #expect(phone.disk.hasLeft == nil && phone.disk.hasStayed == nil)
   }
 
-  @Test("L7: nor has one that is heard at the very end better than from the edge") func room() {
+  @Test("L7: a phone that is heard better than from the edge until the end has not left") func room() {
     #expect(phone([(-58, 20), (-88, 30)]).disk.hasLeft == nil)
   }
 

@@ -64,7 +64,7 @@ import TimeTypes
     }
   }
 
-  @Test("L7: nor one that has been weak for minutes, as in the farthest room") func weakRoom() {
+  @Test("L7: a link that was weak for minutes, as in the farthest room, was not carried away") func weakRoom() {
     var phone = Phone()
     phone.settle()
     phone.look([(-55, 20), (-92, 120)])

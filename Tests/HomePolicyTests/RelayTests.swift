@@ -24,7 +24,7 @@ import TimeTypes
     }
   }
 
-  @Test("attack 13: nor does one that comes and goes, or one that comes nearer from where it was strong already")
+  @Test("attack 13: a relay that comes and goes, or comes nearer while it is already strong, opens nothing")
   func trembling() {
     var phone = away()
     for _ in 0..<50 {

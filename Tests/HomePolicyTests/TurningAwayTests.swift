@@ -317,7 +317,7 @@ import TimeTypes
 }
 
 @Suite("A lock whose answer can't be understood") struct UnreadableAnswerTests {
-  @Test("L4: who asked is told so at once, and nothing is asked again on that link") func atOnce() {
+  @Test("L4: a person who asked is told at once, and nothing is asked again on that link") func atOnce() {
     var phone = Phone()
     phone.settle()
     phone.happens(.unlockAsked)
@@ -335,7 +335,7 @@ import TimeTypes
     #expect(phone.writes.count == writes)
   }
 
-  @Test("L4: an arrival at such a lock writes one unlock, and asks for nothing more") func arrival() {
+  @Test("L4: an arrival writes one unlock, and asks for nothing more after the answer") func arrival() {
     var phone = Phone()
     phone.settle()
     phone.losesLink(for: 600)

@@ -27,7 +27,7 @@ struct LeftOutAppTests {
     }.first
   }
 
-  @Test("H6: is known by its identifier, or by its folder's name, and opening it says what is wrong with it")
+  @Test("H6: a refused app is known by its identifier or its folder's name, and opening it says what is wrong")
   func open() throws {
     let error = try #require(try refusal(of: .openApp(bundleIdentifier: Self.app)))
     #expect(error.code == .appLeftOut)
@@ -37,14 +37,14 @@ struct LeftOutAppTests {
     #expect(broken.message.contains("Broken/Info.plist is not a property list"))
   }
 
-  @Test("H6: is in the list that somebody gets who opens another that is not there")
+  @Test("H6: a refused app is in the list that comes with the refusal to open an app that does not exist")
   func others() throws {
     let error = try #require(try refusal(of: .openApp(bundleIdentifier: "org.example.colector")))
     #expect(error.code == .unknownApp)
     #expect(error.message.contains("there are: none; left out: Broken, \(Self.app)"))
   }
 
-  @Test("H6: that runs by itself is told why it is refused")
+  @Test("H6: a refused app that was started by hand is told why it is refused")
   func attach() throws {
     var system = BluetoothSystem(apps: [], leftOut: try registry().leftOut, stored: StoredState(), seed: 1)
     let attachment = Attachment(bundleIdentifier: Self.app, lastEvent: nil)
