@@ -13,7 +13,7 @@ struct ATTClient: Sendable {
   /// The current operation was refused for lack of security, and will be repeated once the link is secure.
   var awaitsSecurity = false
   var exploration: Exploration?
-  /// What changed while an exploration was running.
+  /// What the peer said has changed while an exploration was running. It is explored next.
   var pendingExploration: ClosedRange<AttributeHandle>?
   /// Whether a request repeated after pairing was refused again.
   var hasRetried = false
@@ -43,7 +43,7 @@ struct ATTClient: Sendable {
   }
 
   struct ReadOperation: Sendable {
-    /// Whoever reads the same bytes before the answer comes gets it too.
+    /// The calls that asked for the same bytes before the answer came. The answer goes to all of them.
     var callers: [PendingCall]
     var path: ObjectPath
     var handle: AttributeHandle
@@ -119,7 +119,8 @@ extension ATTClient {
 
   var all: [Operation] { [current].compactMap(\.self) + queue }
 
-  /// Whether a read of this attribute is under way, and of the same bytes, so that its answer is for this caller as well.
+  /// Adds the caller to a read of this attribute that is under way, if that read is of the same bytes. The caller then
+  /// gets its answer as well.
   mutating func joinRead(_ path: ObjectPath, offset: Int, _ caller: PendingCall) -> JoinedRead {
     func joined(_ operation: Operation) -> (JoinedRead, Operation) {
       guard case .read(var read) = operation, read.path == path else { return (.none, operation) }
@@ -274,8 +275,9 @@ extension BlueZModel {
     linkShowsMTU(link.device)
   }
 
-  /// The property MTU of a peer's characteristics has changed. bluetoothd never says so (247 links of 247): it registers for
-  /// the change when it makes an object, with the link of that time.
+  /// The property MTU of a peer's characteristics has changed. Real bluetoothd never sends a signal for this change
+  /// (seen on 247 links of 247): it registers for changes only once, when it makes the object, with the link that
+  /// exists then. So the change is `unannounced`.
   mutating func linkShowsMTU(_ device: ObjectPath) {
     guard isRunning, let database = devices[device]?.database, devices[device]?.isExported == true else { return }
     var shown = PropertyValues<GattCharacteristic1>()

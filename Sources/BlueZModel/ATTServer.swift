@@ -189,7 +189,7 @@ extension BlueZModel {
     send(.prepareWriteResponse(handle, offset: UInt16(offset), value), on: link)
   }
 
-  /// The application lets the peer send in pieces: this one and those that follow.
+  /// The application accepts a long write to this value: this piece, and the pieces that follow.
   mutating func preparationAllowed(_ piece: ATTServing.Piece, on link: LinkIdentifier) {
     server.authorizedPreparations.insert(piece.handle)
     prepare(piece.handle, piece.offset, piece.value, on: link)
@@ -212,7 +212,8 @@ extension BlueZModel {
       case .application(let client, let path) = attribute.source
     else { return refuse(pdu, first.handle, .writeNotPermitted, on: link) }
     if attribute.givesWriteChannel {
-      // Where the pieces began is lost on this way, also if the application then gives no socket (`acquire_write`).
+      // The offset of the first piece gets lost here, even if the application then gives no socket and gets a method
+      // call (`acquire_write`).
       return writeThroughChannel(
         attribute, AwaitingWrite(link: link, value: value, request: remoteRequest(on: link), opcode: pdu.opcode))
     }
@@ -226,7 +227,8 @@ extension BlueZModel {
     }
   }
 
-  /// The link is gone. If an application still owes an answer, bluetoothd crashes.
+  /// The link is gone. If an application still owes an answer and the quirk is on, bluetoothd crashes when that answer
+  /// is overdue (`peerLeft`).
   mutating func endServing(_ link: Link) {
     if let pending = link.server.pending { peerLeft(waitingFor: pending.callback) }
     if devices[link.device]?.bond == nil {

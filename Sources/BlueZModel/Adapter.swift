@@ -9,10 +9,10 @@ struct AdapterState: Sendable {
   /// `PowerState` while it changes.
   var powerTransition: PowerState?
   var alias: String?
-  /// `Name`: the host's. If the adapter came when another one was the default, its number follows.
+  /// `Name`: the host's name. If another adapter was the default when this one came, its number follows the name.
   var name: String?
   var isDiscoverable = false
-  /// The adapter is discoverable for clients that discover, and only as long as they do.
+  /// The adapter is discoverable only because a discovering client asks for it, until no client discovers any more.
   var isDiscoverableForDiscovery = false
   var isConnectable = false
   var discoverableTimeoutSeconds: UInt32 = 180
@@ -97,7 +97,7 @@ extension BlueZModel {
     if !kernel.isBlocked, !kernel.powered { powerOn() }
   }
 
-  /// - Parameter isSilent: links are not ended, as at a machine that loses its power.
+  /// - Parameter isSilent: the machine has lost its power, so it does not tell the peers that their links end.
   mutating func stop(_ cause: StopCause, isSilent: Bool = false) {
     guard isRunning else {
       if cause == .shutDown { endKernel() }
@@ -237,7 +237,7 @@ extension BlueZModel {
     if let caller { reply(to: caller, .success(.none)) }
     let wasDiscoverable = adapter.isDiscoverable
     let wasConnectable = adapter.isConnectable
-    // The kernel keeps what has no time limit.
+    // The kernel stays discoverable if that had no time limit.
     if adapter.discoverableTimeoutSeconds > 0, adapter.isDiscoverable { adapter.discoverableEnded() }
     kernel.scan = nil
     kernel.initiator = nil
@@ -283,7 +283,7 @@ extension BlueZModel {
       monitors = Monitors()
       discovery.endAll()
       refreshDiscovery()
-      // Before the devices go.
+      // Pending changes must be sent while the devices are still on the bus.
       flushChanges()
       let wasPowered = adapter.isPowered
       adapter.isPowered = false

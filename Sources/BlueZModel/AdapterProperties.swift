@@ -96,8 +96,8 @@ extension BlueZModel {
     refreshAdvertisements()
   }
 
-  /// Clients that discover, or that have stopped, may want the adapter to be discoverable meanwhile (src/adapter.c,
-  /// set_discovery_discoverable).
+  /// Makes the adapter discoverable while a discovering client asks for it, and ends that when no client discovers any
+  /// more (src/adapter.c, set_discovery_discoverable).
   mutating func refreshDiscoverable() {
     if discovery.wantsDiscoverable, !adapter.isDiscoverable {
       adapter.setDiscoverable(true, at: now)

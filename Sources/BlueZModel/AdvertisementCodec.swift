@@ -40,7 +40,8 @@ enum AdvertisementCodec {
     return true
   }
 
-  /// The services in the lists of an advertisement and its scan response, without those that it only has data for.
+  /// The services in the service lists of an advertisement and its scan response. A service that appears only in
+  /// service data is left out.
   static func listedServices(_ report: AdvertisementReport) -> Set<BluetoothUUID> {
     var data = AdvertisementData()
     for bytes in [report.data, report.scanResponse ?? []] {
@@ -66,11 +67,12 @@ enum AdvertisementCodec {
     return result
   }
 
-  /// Whether a change of such a structure is reported. Only data of the Transport Discovery Service is (src/device.c,
-  /// add_data).
+  /// Whether bluetoothd reports a change of an AD structure that it does not interpret. It does so only for the
+  /// Transport Discovery Service (src/device.c, add_data).
   static func isReported(_ kind: UInt8) -> Bool { kind == Kind.transportDiscovery }
 
-  /// Whether a member of a coordinated set says so. bluetoothd takes notice of it even if it is not discoverable.
+  /// Whether the advertisement names a coordinated set (Resolvable Set Identifier). bluetoothd reports a member of such
+  /// a set even if the member is not discoverable.
   static func namesSet(_ structures: [UInt8: [UInt8]]) -> Bool { structures[Kind.setIdentifier] != nil }
 
   private static func take(_ kind: UInt8, _ body: [UInt8], _ data: inout AdvertisementData) -> Bool {
@@ -118,7 +120,8 @@ enum AdvertisementCodec {
     return true
   }
 
-  /// The structures for `data`, of any length. They leave out the local name: bluetoothd puts it elsewhere.
+  /// The AD structures for `data`, of any length. The local name is left out, because bluetoothd puts it into the scan
+  /// response.
   static func write(_ data: AdvertisementData) -> [UInt8] {
     var result: [UInt8] = []
     func add(_ kind: UInt8, _ body: [UInt8]) {
@@ -150,7 +153,7 @@ enum AdvertisementCodec {
     return result
   }
 
-  /// Nothing, if there is no room for a letter.
+  /// The structure for a name, cut to `room` bytes. Empty if there is no room for one letter.
   static func write(name: String, within room: Int) -> [UInt8] {
     guard room > 2 else { return [] }
     let bytes = Array(name.utf8)

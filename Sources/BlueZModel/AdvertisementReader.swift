@@ -9,7 +9,7 @@ struct AdvertisementReader {
   let properties: PropertyValues<LEAdvertisement1>
   let name: String
   let isDiscoverable: Bool
-  /// Its `DiscoverableTimeout` has passed.
+  /// The advertisement's `DiscoverableTimeout` has passed.
   var hasDiscoverableEnded = false
 
   /// The error for an invalid property.
@@ -72,7 +72,8 @@ struct AdvertisementReader {
     }
   }
 
-  /// No classic Bluetooth; discoverable for a limited time, always, or not at all.
+  /// The value of the Flags structure: no classic Bluetooth, and discoverable for a limited time, always, or not at
+  /// all.
   private func flags(_ isLimited: Bool) -> UInt8 {
     guard properties.discoverable ?? isDiscoverable, !hasDiscoverableEnded else { return 0x04 }
     return isLimited ? 0x05 : 0x06
@@ -97,9 +98,9 @@ struct AdvertisementReader {
     return result + (try rawData(\.scanResponseData))
   }
 
-  /// Whether a change of a property is ignored. bluetoothd reads what belongs to the scan response when an advertisement is
-  /// registered, but takes changes only with `--experimental`, except of the raw data (src/advertising.c,
-  /// properties_changed).
+  /// Whether a change of this property is ignored. bluetoothd reads the properties of the scan response when an
+  /// advertisement is registered. It takes later changes of them only with `--experimental`, except for the raw data
+  /// (src/advertising.c, properties_changed).
   static func isFixed(_ name: String) -> Bool {
     [
       LEAdvertisement1.name(\.scanResponseServiceUUIDs), LEAdvertisement1.name(\.scanResponseSolicitUUIDs),
@@ -148,7 +149,8 @@ struct AdvertisementReader {
     return data.sorted { $0.key < $1.key }.flatMap { AdvertisementCodec.write(kind: $0.key, $0.value) }
   }
 
-  /// Given in milliseconds on the bus, and used only if both limits are present. The kernel's default is 1.28 s.
+  /// The advertising interval: `MinInterval`, in milliseconds on the bus, or the kernel's default of 1.28 s if there is
+  /// none. `MinInterval` without `MaxInterval`, or above it, is refused.
   private func interval() throws(BlueZError) -> Duration {
     let (least, most) = (try read(\.minIntervalMilliseconds), try read(\.maxIntervalMilliseconds))
     for milliseconds in [least, most] {

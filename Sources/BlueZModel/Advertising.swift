@@ -24,7 +24,7 @@ struct Advertising: Sendable {
     /// The kernel's rotation: its beginning, and its period.
     var rotatesFrom: Instant
     var rotation: Duration
-    /// A link has stopped the advertisement until then.
+    /// When the advertisement begins again, if a new link has stopped it.
     var resumesAt: Instant?
   }
 
@@ -94,7 +94,8 @@ struct Advertising: Sendable {
     instances[set] = instance
   }
 
-  /// The adapter has changed, and what advertisements say of it. Returns those with other content.
+  /// Something about the adapter has changed, such as its name. Returns the advertising sets whose content changes with
+  /// it.
   mutating func reread(on adapter: Surroundings) -> [UInt8] {
     sets.filter { set in
       guard let instance = instances[set] else { return false }
@@ -107,7 +108,8 @@ struct Advertising: Sendable {
     }
   }
 
-  /// The advertisement's `DiscoverableTimeout` has passed. Returns whether its content changes.
+  /// The advertisement's `DiscoverableTimeout` has passed. Returns `false` if the set is unknown or its properties
+  /// can't be read.
   mutating func hide(_ set: UInt8, on adapter: Surroundings) -> Bool {
     guard let instance = instances[set] else { return false }
     instances[set]?.discoverableDeadline = nil

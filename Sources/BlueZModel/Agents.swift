@@ -14,7 +14,7 @@ struct Agents: Sendable {
   /// the order in which they registered (BlueZ 5.51 and later, src/agent.c).
   private var defaults: [ClientIdentifier] = []
 
-  /// The agent for whatever no client asked for, above all a peer's pairing.
+  /// The agent for pairings that no client began, such as those that a peer begins.
   var defaultAgent: Agent? { defaults.first.flatMap { agents[$0] } }
 
   /// The agent for a pairing that `client` asked for, or for one without a client.
@@ -69,7 +69,8 @@ extension BlueZModel {
 
   /// Asks the agent about a pairing. `agentAnswered` receives the answer.
   ///
-  /// - Returns: whether it is asked. An agent that has another question is not (src/agent.c, `agent->request`).
+  /// - Returns: `false` if the agent still has another question open. bluetoothd asks an agent one thing at a time
+  ///   (src/agent.c, `agent->request`).
   mutating func askAgent(_ agent: Agents.Agent, _ callback: Callback, on link: LinkIdentifier) -> Bool {
     let others = callbacks.all { open in
       if case .agent = open.purpose { open.client == agent.client } else { false }

@@ -18,7 +18,8 @@ package struct AirContent: Sendable, Hashable, Codable {
 }
 
 extension WorldEvent {
-  /// What a host tells its controller, as far as it is about the air.
+  /// The part of a host's command to its controller that others can hear. `nil` if the command sends nothing on the
+  /// air.
   init?(_ input: RadioInput, machine: String) {
     switch input {
     case .setAdvertising(_, let set, .some(let parameters)):

@@ -8,7 +8,8 @@ struct AwaitingWrite: Sendable {
   var link: LinkIdentifier
   var value: [UInt8]
   var request: RemoteRequest
-  /// The peer's request that is to be answered: a write in one piece, or the execution of one in several. `nil` for a command.
+  /// The opcode of the peer's request that waits for an answer: a Write Request, or an Execute Write Request. `nil` for
+  /// a command, which has no answer.
   var opcode: UInt8?
 }
 
@@ -63,7 +64,7 @@ extension BlueZModel {
       server.awaitingWrites[handle] = AwaitingWrites(link: link, writes: [write])
       callback = askForWrites(client, path, handle, write)
     } else {
-      // The application is asked once. What else is written waits for its answer.
+      // The application is asked once. Further writes wait for the same answer.
       server.awaitingWrites[handle]?.writes.append(write)
     }
     if let opcode = write.opcode {
@@ -125,7 +126,8 @@ extension BlueZModel {
 
   // MARK: Ends
 
-  /// A peer's link is gone, and the sockets that were for it. What other peers have written meanwhile is asked about anew.
+  /// A peer's link is gone. Its sockets are closed. If the application was being asked for a socket for this peer, it
+  /// is asked again for the next peer whose writes wait.
   mutating func closeChannels(ofPeer link: LinkIdentifier) {
     let ended = channels.all { use in
       switch use {

@@ -22,7 +22,7 @@ struct ApplicationReader {
   /// By characteristic.
   private let descriptors: [ObjectPath: [Object<GattDescriptor1>]]
 
-  /// A handle that was given to an object with the property Handle, and any handle as its value.
+  /// A handle that bluetoothd gave to an object whose property `Handle` is 0, which asks for any handle.
   struct Assignment: Sendable {
     let path: ObjectPath
     let interface: String
@@ -122,7 +122,8 @@ struct ApplicationReader {
     for parent in descriptors.keys where objects[parent]?[GattCharacteristic1.interface] == nil { throw .invalid }
   }
 
-  /// So do flags that make no sense. bluetoothd reads them when it hears of the object.
+  /// Flags that make no sense make the whole application invalid, too. bluetoothd reads them when it hears of the
+  /// object.
   private func checkFlags() throws(Failure) {
     for one in characteristics.values.joined() { _ = try CharacteristicFlags(one.properties.flags) }
     for one in descriptors.values.joined() { _ = try CharacteristicFlags(one.properties.flags) }
@@ -161,7 +162,7 @@ struct ApplicationReader {
       for characteristic in characteristics[object.path] ?? [] {
         let properties = characteristic.properties
         let flags = try CharacteristicFlags(properties.flags)
-        // The handle that it asks for is its value's. Its declaration comes before it.
+        // A characteristic's `Handle` is that of its value. The declaration has the handle before it.
         let value = try builder.addCharacteristic(
           Self.uuid(properties.uuid), flags.properties, flags.permissions, .application(client, characteristic.path),
           at: Self.handle(properties).map { $0 - 1 }, subscription: flags.subscription, extended: flags.extended)
@@ -204,7 +205,7 @@ struct ApplicationReader {
     assigned.append(Assignment(path: object.path, interface: Table.interface, handle: handle))
   }
 
-  /// Without the property there are none. `nil` if it is not a list of paths.
+  /// The included services. Empty without the property, and `nil` if the property is not a list of paths.
   private static func includes(_ properties: PropertyValues<GattService1>) throws(Failure) -> [ObjectPath]? {
     switch properties.all[GattService1.name(\.includes)] {
     case nil: []

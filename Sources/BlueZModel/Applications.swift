@@ -14,9 +14,9 @@ struct GATTServer: Sendable {
   var authorizedPreparations: Set<AttributeHandle> = []
   /// The subscribers of each value.
   var subscribers: [AttributeHandle: Set<ObjectPath>] = [:]
-  /// How many times each value's application was asked to notify, and not to stop.
+  /// How many subscriptions each value's application has been told of that have not ended.
   var notifyCounts: [AttributeHandle: Int] = [:]
-  /// What waits for applications' sockets.
+  /// The writes to each value that wait for its application's socket.
   var awaitingWrites: [AttributeHandle: AwaitingWrites] = [:]
 
   init() {}

@@ -13,7 +13,8 @@ extension Device {
     isAutoConnectParked = false
   }
 
-  /// An existing entry stays as it is, even if the device has got an identity since.
+  /// Adds an entry if a profile wants the device. An existing entry keeps its address, even if the device's identity
+  /// has become known since.
   mutating func armIfWanted(by profiles: Set<BluetoothUUID>) {
     guard !isTemporary, autoConnect == nil, !isAutoConnectParked, !profiles.isDisjoint(with: uuids) else { return }
     autoConnect = target

@@ -12,7 +12,7 @@ struct BatteryProviders: Sendable {
   /// A client's BatteryProvider1.
   private struct Object: Sendable {
     var properties: PropertyValues<BatteryProvider1>
-    /// Whether it made a Battery1. Changes of any other are ignored.
+    /// Whether this object made a Battery1. bluetoothd ignores changes of the other objects.
     var isUsed = false
   }
 
@@ -37,7 +37,8 @@ struct BatteryProviders: Sendable {
   /// By the device's path. A battery outlives its device.
   private(set) var batteries: [ObjectPath: Battery] = [:]
 
-  /// Returns why the provider is refused, or `nil` if it is registered. All clients share the roots.
+  /// Returns the error if the provider is refused, or `nil` if it is registered. A root belongs to one client: no other
+  /// client can register it.
   mutating func register(_ root: ObjectPath, of client: ClientIdentifier) -> BlueZError? {
     guard index(of: root) == nil else { return BlueZError(.alreadyExists, "Provider already exists") }
     providers.append(Provider(client: client, root: root))
@@ -74,7 +75,7 @@ struct BatteryProviders: Sendable {
     return true
   }
 
-  /// The object makes the battery of its device.
+  /// Makes the battery of a device from the client's object.
   mutating func use(_ path: ObjectPath, below root: ObjectPath, for device: ObjectPath) {
     guard let index = index(of: root), let properties = providers[index].objects[path]?.properties else { return }
     providers[index].objects[path]?.isUsed = true
@@ -82,7 +83,7 @@ struct BatteryProviders: Sendable {
       root: root, source: properties.source, percentage: Self.valid(properties.percentage))
   }
 
-  /// Returns the devices whose percentage the client's object has changed, with what it is now.
+  /// Takes a client's changes of its object. Returns the devices whose percentage changes, with the new percentage.
   mutating func change(
     _ path: ObjectPath, _ changed: Properties, gone: [String], of client: ClientIdentifier
   ) -> [(device: ObjectPath, percentage: UInt8)] {
@@ -92,7 +93,7 @@ struct BatteryProviders: Sendable {
       object.properties.all.merge(changed) { $1 }
       for name in gone { object.properties.all[name] = nil }
       providers[index].objects[path] = object
-      // A percentage that is no longer valid counts as zero.
+      // A percentage that the client invalidates counts as zero. One above 100 is ignored.
       let new = gone.contains(name) ? 0 : changed[name] == nil ? nil : Self.valid(object.properties.percentage)
       guard object.isUsed, let device = object.properties.device, let new else { return nil }
       return (device, new)
@@ -109,7 +110,7 @@ struct BatteryProviders: Sendable {
     return device
   }
 
-  /// Returns whether there is such a battery, with another percentage.
+  /// Returns `false` if the device has no such battery, or the percentage is the same.
   mutating func setPercentage(_ percentage: UInt8, of device: ObjectPath) -> Bool {
     guard let battery = batteries[device], battery.percentage != percentage else { return false }
     batteries[device]?.percentage = percentage

@@ -39,7 +39,7 @@ package struct BlueZModel: Sendable {
     case kill
     /// The machine shuts down: bluetoothd and the kernel end. Only `storage` is left.
     case shutDown
-    /// The same at one moment: nothing is sent any more.
+    /// The machine loses its power: as `shutDown`, but nothing is sent any more.
     case cutPower
     /// The machine boots, and starts bluetoothd.
     case boot
@@ -83,8 +83,9 @@ package struct BlueZModel: Sendable {
     /// Sends one packet to the other end.
     case data(ChannelIdentifier, [UInt8])
     case close(ChannelIdentifier)
-    /// The same as `open` for an L2CAP channel to a device. None of its packets is lost: `ChannelInput.taken` says when
-    /// the socket has taken one, and nothing is read from it without `read`. `close` comes after what was sent before.
+    /// As `open`, but for an L2CAP channel to a device, which loses no packet. `ChannelInput.taken` reports each packet
+    /// that the socket has taken. A packet is read from the socket only after `read`. `close` takes effect after
+    /// everything that was sent before it.
     case openCredit(ChannelIdentifier, for: ClientIdentifier, CallIdentifier, mtu: UInt16, device: ObjectPath)
     /// One more packet may be read.
     case read(ChannelIdentifier)
@@ -135,7 +136,7 @@ package struct BlueZModel: Sendable {
   var discovery = Discovery()
   var server = GATTServer()
   var agents = Agents()
-  /// `Pair()` calls that wait for another device's, in order.
+  /// Devices whose `Pair()` call waits until another device's `Pair()` call has ended, in order.
   var waitingPairs: [ObjectPath] = []
   var advertising = Advertising()
   var monitors = Monitors()
@@ -156,7 +157,7 @@ package struct BlueZModel: Sendable {
   /// Sets which of bluetoothd's known bugs are simulated.
   package mutating func setQuirks(_ quirks: BlueZConfiguration.Quirks) { configuration.quirks = quirks }
 
-  /// Sets what a test makes of the machine.
+  /// Sets how a test makes the machine behave.
   package mutating func setManners(_ manners: MachineManners) { self.manners = manners }
 
   /// Handles everything that was due before `now`, then the event. Returns what to do, in order.

@@ -143,7 +143,8 @@ extension BlueZModel {
     }
   }
 
-  /// Whether bluetoothd knows this property, and nobody may set it. It says so even of an object that lacks the property.
+  /// Whether bluetoothd knows this property and nobody may set it. bluetoothd gives this error even for an object that
+  /// lacks the property.
   private static func isReadOnly(_ interface: String, _ name: String) -> Bool {
     InterfaceTables.all[interface]?.contains { $0.name == name && $0.use != .writable } == true
   }

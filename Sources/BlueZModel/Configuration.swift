@@ -19,8 +19,8 @@ package struct BlueZConfiguration: Sendable {
   /// Whether bluetoothd runs with `--experimental`, or `Experimental = true` in main.conf. Only then does it have
   /// monitors.
   package var isExperimental = false
-  /// Of the links that this machine makes, 7.5 ms to 4 s. The kernel asks for 30 to 50 ms. Controllers tend to choose the
-  /// shortest.
+  /// The connection interval of the links that this machine makes, 7.5 ms to 4 s. The kernel asks for 30 to 50 ms, and
+  /// controllers tend to choose the shortest.
   package var connectionInterval: Duration = .milliseconds(30)
   package var quirks = Quirks()
   package var timings = Timings()
@@ -62,7 +62,7 @@ package struct BlueZConfiguration: Sendable {
     package var application: Duration = .seconds(5)
     /// How long bluetoothd waits for other answers of clients (libdbus's own limit).
     package var busCall: Duration = .seconds(25)
-    /// A link that no process holds (the kernel's HCI_DISCONN_TIMEOUT).
+    /// How long the kernel keeps a link that no process holds (HCI_DISCONN_TIMEOUT).
     package var orphanedLink: Duration = .seconds(2)
     /// How long an agent has for its answer.
     package var agent: Duration = .seconds(60)
@@ -70,10 +70,10 @@ package struct BlueZConfiguration: Sendable {
     package var boot: Duration = .milliseconds(100)
     /// `RestartSec` of the unit, after a crash, or `nil` if it is not restarted.
     package var restartAfterCrash: Duration? = .seconds(1)
-    /// The length of a round of a discovery (the kernel's DISCOV_LE_TIMEOUT). In the next one devices still there are seen
-    /// again.
+    /// The length of one round of a discovery (the kernel's DISCOV_LE_TIMEOUT). Each round reports the devices that are
+    /// still there once more.
     package var discoveryRestart: Duration = .milliseconds(10240)
-    /// Between two rounds, if no client has a filter (bluetoothd's IDLE_DISCOV_TIMEOUT).
+    /// The pause between two rounds if no client has a filter (bluetoothd's IDLE_DISCOV_TIMEOUT).
     package var discoveryPause: Duration = .seconds(5)
     package init() {}
   }
@@ -94,10 +94,11 @@ struct Kernel: Sendable {
   var orphans: [LinkIdentifier: Orphan] = [:]
   /// The devices that a killed bluetoothd was looking for.
   var armed: InitiatorParameters?
-  /// Devices that `Connect()` or `Pair()` has reached. Linux 6.12 goes on treating their entries as such a call's
-  /// (its `explicit_connect`). It keeps them when bluetoothd clears the list, and connects once more.
+  /// The devices that a `Connect()` or `Pair()` call has reached. Linux 6.12 goes on treating their list entries as
+  /// entries of such a call (`explicit_connect`). When bluetoothd clears the list, the kernel keeps these entries and
+  /// connects once more.
   var reached: Set<DeviceAddress> = []
-  /// Entries that survived such a clearing. Each is good for one connection, or until power goes off.
+  /// List entries that survived such a clearing. Each is good for one connection, or until the power goes off.
   var lingering: Set<InitiatorTarget> = []
 
   func add(to deadlines: inout Deadlines) {

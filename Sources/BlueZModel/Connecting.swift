@@ -31,7 +31,7 @@ extension BlueZModel {
     guard !calls.isEmpty || device.pendingConnect != nil else { return }
     devices[path]?.pendingConnect = nil
     devices[path]?.pairCall = nil
-    // A blocked device stays, but for a pairing that fails.
+    // A blocked device stays on the bus, unless a pairing has failed.
     if !device.isBlocked || device.pairCall != nil { makeTemporaryIfUnwanted(path) }
     if devices[path]?.isTemporary == true { devices[path]?.vanishesAt = now + configuration.timings.failedDevice }
     for call in calls { reply(to: call, .failure(error)) }
@@ -97,8 +97,8 @@ extension BlueZModel {
     askForFeatures(parameters.link)
   }
 
-  /// Whoever asked for a link to a blocked device gets none, though there was one for a moment. The kernel's pairing command
-  /// ends only with its time.
+  /// A client asked for a link to a blocked device. The link came up and was ended at once, so the call fails. `Pair()`
+  /// fails later, because the kernel's pairing command ends only by its timeout.
   private mutating func refuseBlocked(_ path: ObjectPath) {
     guard let device = devices[path], device.isBlocked else { return }
     guard device.pairCall != nil else { return failConnect(path, .failed("le-connection-abort-by-local")) }

@@ -5,7 +5,7 @@ import TimeTypes
 
 /// The L2CAP channels of one machine, and the PSMs at which peers may open them.
 struct CreditChannels: Sendable {
-  /// The channel identifiers that an LE link has for them (Bluetooth Core, Vol 3, Part A, 2.1).
+  /// The channel identifiers on an LE link that L2CAP channels may have (Bluetooth Core, Vol 3, Part A, 2.1).
   static let identifiers: ClosedRange<UInt16> = 0x0040...0x007F
   /// How many channels may wait at a PSM until a client takes them.
   static let backlogLimit = 16
@@ -31,7 +31,7 @@ struct CreditChannels: Sendable {
   private var lastSocket: UInt64 = 0
   private var lastCommand: UInt8 = 0
 
-  /// Numbers that no socket of `AcquiredChannels` has.
+  /// A number for a socket. It differs from all numbers that `AcquiredChannels` gives.
   mutating func makeSocket() -> ChannelIdentifier {
     lastSocket += 1
     return ChannelIdentifier(2 << 32 | lastSocket)
@@ -67,7 +67,7 @@ struct CreditChannel: Sendable {
     var hasRetried = false
   }
 
-  /// What this machine takes. The frames of two of the longest packets fit in.
+  /// The terms that this machine offers. Its credits are enough for the frames of two of the longest packets.
   static let ownTerms = SignalingPDU.Terms(mtu: ChannelLimits.mtu, mps: 247, credits: 20)
 
   var opening: Opening?
@@ -75,14 +75,14 @@ struct CreditChannel: Sendable {
   var socket: ChannelIdentifier?
   var peerChannel: UInt16 = 0
   var peerTerms = SignalingPDU.Terms(mtu: 0, mps: 0, credits: 0)
-  /// Frames that this side may send, and that the peer may send.
+  /// The credits: how many frames this side may send, and how many the peer may send.
   private(set) var sendCredits = 0
   private var receiveCredits = Int(Self.ownTerms.credits)
   private var frames: ArraySlice<[UInt8]> = []
   private var partial: (length: Int, bytes: [UInt8], frames: Int)?
   /// Packets that arrived before a client took the channel, and how many frames each had.
   private var early: [(bytes: [UInt8], frames: Int)] = []
-  /// The frames of packets that the socket has been given and has not taken, oldest first.
+  /// For each packet that the socket was given and has not taken: its number of frames. The oldest is first.
   private var untaken: ArraySlice<Int> = []
   /// This side's client has closed its socket. The rest is sent, and then the channel ends.
   var isClosing = false

@@ -11,15 +11,15 @@ struct Discovery: Sendable {
   private(set) var sessions: Set<ClientIdentifier> = []
   var isActive = false
   var restartDeadline: Instant?
-  /// When the first of the rounds began in which nothing has been heard yet.
+  /// When the first of the rounds began in which nothing was heard, if nothing has been heard since.
   private var silentSince: Instant?
-  /// Between two rounds of a discovery without a filter nothing is heard.
+  /// Whether this is the pause between two rounds of a discovery without a filter. Nothing is heard in it.
   var isPaused = false
   /// Smaller changes of the signal strength, in dB, are not reported unless a filter asks for it.
   static let rssiThreshold = 8
 
-  /// Returns why it can't start, or `nil` if it has started. On a controller for Low Energy alone there is nothing to find for
-  /// clients that all ask for classic Bluetooth.
+  /// Returns the error if the discovery can't start, or `nil` if it has started. The controller is for Low Energy
+  /// alone, so a discovery is refused while every client asks for classic Bluetooth.
   mutating func start(_ client: ClientIdentifier) -> BlueZError? {
     guard sessions.union([client]).contains(where: { filters[$0]?.transport != "bredr" }) else { return .busy }
     return sessions.insert(client).inserted ? nil : .busy
@@ -62,8 +62,8 @@ struct Discovery: Sendable {
   mutating func scheduleRestart(_ scan: ScanParameters, after limit: Duration, at now: Instant) {
     isPaused = false
     silentSince = nil
-    // The kernel ends a round after a time. Another one follows at once if a client has a filter. If duplicates are not
-    // filtered, it makes no difference then.
+    // The kernel ends a round after a time. If a client has a filter, the next round follows at once. If duplicates are
+    // not filtered either, a new round changes nothing, so none is scheduled.
     restartDeadline = scan.filtersDuplicates || !isFiltered ? now + limit : nil
   }
 
@@ -77,7 +77,8 @@ struct Discovery: Sendable {
     silentSince = now
   }
 
-  /// An advertisement has come in. The rounds that nobody noticed count: each began `limit` after the one before.
+  /// An advertisement has come in after a silence. The rounds of the silence count: each began `limit` after the one
+  /// before.
   mutating func endSilence(rounds limit: Duration, at now: Instant) {
     guard let began = silentSince else { return }
     silentSince = nil
@@ -93,9 +94,10 @@ struct Discovery: Sendable {
 
   func add(to deadlines: inout Deadlines) { deadlines.add(restartDeadline, .discoveryRestart) }
 
-  /// Whether the kernel passes an advertisement on (net/bluetooth/mgmt.c, is_filter_match). It knows the clients' filters
-  /// as one: the services that any looks for, and the weakest signal, unless a client wants everything. It goes by lists
-  /// of services alone.
+  /// Whether the kernel passes an advertisement on to bluetoothd (net/bluetooth/mgmt.c, is_filter_match). The kernel
+  /// knows the clients' filters as one: all services that any client looks for, and the weakest signal strength of all.
+  /// A client without a filter makes it pass on everything. The kernel looks only at lists of services, not at service
+  /// data.
   func hears(_ report: AdvertisementReport) -> Bool {
     guard !sessions.isEmpty, !isPaused else { return false }
     guard isFiltered, !sessions.contains(where: { filters[$0]?.isTrivial ?? true }) else { return true }
@@ -107,13 +109,13 @@ struct Discovery: Sendable {
     return !AdvertisementCodec.listedServices(report).isDisjoint(with: all.flatMap(\.uuids))
   }
 
-  /// Whether a client has a filter that bluetoothd makes one of the kernel's.
+  /// Whether a client has a filter that makes bluetoothd set a filter in the kernel.
   var isFiltered: Bool { sessions.contains { filters[$0]?.isTrivial == false } }
 
   private var hearsDuplicates: Bool { sessions.contains { filters[$0]?.duplicateData ?? true } }
 
-  /// Whether every other signal strength is reported, and not only one that differs much. (bluetoothd reports them if any
-  /// filter is set, and gets fewer to report: a controller filters duplicates.)
+  /// Whether any change of the signal strength is reported, and not only a large one. (Real bluetoothd does this if any
+  /// filter is set. It still gets fewer reports, because a controller filters duplicates.)
   var tellsEveryRSSI: Bool { isFiltered || hearsDuplicates }
 
   /// Whether a client has asked for every advertisement. Newer data then replaces older data instead of adding to it, and
@@ -123,8 +125,8 @@ struct Discovery: Sendable {
   /// Whether a client wants the adapter to be discoverable while it discovers.
   var wantsDiscoverable: Bool { sessions.contains { filters[$0]?.discoverable == true } }
 
-  /// Whether a peer counts as discoverable: by its own word, or if any client has a filter. If a client has a pattern, only
-  /// what matches one does, for all clients (src/adapter.c, device_is_discoverable).
+  /// Whether a peer counts as discoverable: its flags say so, or any client has a filter. If a client has a pattern,
+  /// only peers that match a pattern count, for all clients (src/adapter.c, device_is_discoverable).
   func admits(_ data: AdvertisementData, from address: DeviceAddress) -> Bool {
     let patterns = sessions.compactMap { filters[$0]?.pattern }
     guard patterns.isEmpty else {
@@ -135,7 +137,7 @@ struct Discovery: Sendable {
     return isFiltered || (data.flags ?? 0) & limitedOrGeneral != 0
   }
 
-  /// Whether what an advertisement says is reported: that of a discoverable peer that fits a client's filter.
+  /// Whether an advertisement's content is reported: its peer counts as discoverable, and it fits a client's filter.
   func tells(of data: AdvertisementData, from address: DeviceAddress) -> Bool {
     guard admits(data, from: address) else { return false }
     return !isFiltered
@@ -147,7 +149,7 @@ struct Discovery: Sendable {
 }
 
 extension DiscoveryFilter {
-  /// Whether it asks for nothing that needs a filter of the kernel, on a controller for Low Energy alone (src/adapter.c,
+  /// Whether the filter needs no filter in the kernel, on a controller for Low Energy alone (src/adapter.c,
   /// merge_discovery_filters).
   fileprivate var isTrivial: Bool {
     uuids.isEmpty && rssi == nil && pathloss == nil && transport != "bredr" && duplicateData != true && pattern == nil

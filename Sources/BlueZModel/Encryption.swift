@@ -2,9 +2,9 @@ import BlueZ
 import BusValue
 import Radio
 
-/// Starts encryption with a key that both sides have. This is as much of link layer control as that needs (Bluetooth
-/// Core, Vol 6, Part B, 5.1.3). The request carries a digest of the key, where real controllers prove the key to each
-/// other with AES-CCM.
+/// Starts encryption with a key that both sides have. Only the part of link layer control that this needs is simulated
+/// (Bluetooth Core, Vol 6, Part B, 5.1.3). The request carries a digest of the key; real controllers prove the key to
+/// each other with AES-CCM.
 enum LinkControl {
   /// LL_FEATURE_REQ of the central, LL_PERIPHERAL_FEATURE_REQ, and LL_FEATURE_RSP (5.1.4).
   static let featureRequest: UInt8 = 0x08
@@ -27,7 +27,7 @@ extension BlueZModel {
     link.pairing?.longTermKey ?? devices[link.device]?.bond?.longTermKey
   }
 
-  /// The kernel's first question on every link, of both sides.
+  /// Asks for the peer's features. The kernel of each side does this first on every link.
   mutating func askForFeatures(_ identifier: LinkIdentifier) {
     guard let link = links[identifier] else { return }
     let request = link.role == .central ? LinkControl.featureRequest : LinkControl.peripheralFeatureRequest

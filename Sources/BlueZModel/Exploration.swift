@@ -44,8 +44,8 @@ extension BlueZModel {
     enqueue([.exchangeMTU(manners.mtu)] + liveSubscriptions(of: device), on: identifier)
   }
 
-  /// Only then does bluetoothd read (src/shared/gatt-client.c, `exchange_mtu_cb`): what clients asked for in the meantime
-  /// goes out before.
+  /// The MTU is agreed on. Only now does bluetoothd read the peer's database (src/shared/gatt-client.c,
+  /// `exchange_mtu_cb`), so requests that clients made in the meantime go out first.
   mutating func mtuExchanged(on identifier: LinkIdentifier) {
     enqueue([.readServerFeatures, .readDatabaseHash], on: identifier)
   }
@@ -82,7 +82,7 @@ extension BlueZModel {
     guard let path = links[identifier]?.device, let database = devices[path]?.database else { return }
     removeServices(database.services.filter { range.contains($0.handle) }, of: path)
     if let running = links[identifier]?.client.exploration {
-      // What an earlier change left to be explored is still to be explored.
+      // The range of an earlier change that is still to be explored is added.
       let ranges = [running.range, range, links[identifier]?.client.pendingExploration ?? range]
       links[identifier]?.client.pendingExploration =
         (ranges.map(\.lowerBound).min() ?? range.lowerBound)...(ranges.map(\.upperBound).max() ?? range.upperBound)

@@ -141,9 +141,9 @@ extension BlueZModel {
     flushChanges()
   }
 
-  /// Most changes of AdvertisingData are not announced.
+  /// Takes changes of AdvertisingData. Most of them are not announced.
   ///
-  /// - Parameter repeated: what is reported even if it is the same.
+  /// - Parameter repeated: structures that are reported even if they are the same as before.
   private mutating func tellOtherStructures(of path: ObjectPath, from before: Device, _ repeated: [UInt8: [UInt8]]) {
     guard let after = devices[path] else { return }
     let kinds = after.otherStructures.keys.filter { kind in

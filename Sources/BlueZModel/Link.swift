@@ -27,11 +27,11 @@ struct Link: Sendable {
   /// The attribute protocol works: both controllers know each other's features. Until then bluetoothd shows the link,
   /// but can't use it.
   var isAttached = false
-  /// What came before that. The kernel keeps it.
+  /// What came before the link was attached. The kernel keeps it.
   var earlyFrames: [Frame] = []
 
   var mtu = ATTLimits.defaultMTU
-  /// One of its ends agreed on a smaller MTU than any bluetoothd does (`MachineManners.mtu`).
+  /// One end is not a bluetoothd, because it agreed on a smaller MTU than any bluetoothd does (`MachineManners.mtu`).
   var isOfAnotherKind = false
   var client = ATTClient()
   var server = ATTServing()
@@ -65,7 +65,7 @@ enum Channel {
 }
 
 extension BlueZModel {
-  /// More than a peer sends between its own readiness and this side's, which are at most one connection event apart.
+  /// More frames than a peer sends before this side is ready too. The two are at most one connection event apart.
   private static let earlyFrameLimit = 16
 
   /// The device's link, if the attribute protocol works on it.

@@ -13,7 +13,7 @@ struct LocalPermissions: OptionSet, Sendable, Hashable {
   /// Requires a pairing that was authenticated by a number or a passkey.
   static let readAuthenticationRequired = Self(rawValue: 0x10)
   static let writeAuthenticationRequired = Self(rawValue: 0x20)
-  /// Requires that with LE Secure Connections. Every pairing here uses them.
+  /// Requires such a pairing with LE Secure Connections. Every pairing here uses them.
   static let readSecurityRequired = Self(rawValue: 0x40)
   static let writeSecurityRequired = Self(rawValue: 0x80)
   /// The application is asked before a peer may send a value in pieces.
@@ -28,13 +28,13 @@ struct LinkSecurity {
 }
 
 extension LocalAttribute {
-  /// Why it may not be read over such a link, or `nil` if it may.
+  /// Why the attribute may not be read over a link with this security, or `nil` if it may.
   func readError(_ security: LinkSecurity?) -> ATTError? {
     guard permissions.contains(.readable) else { return .readNotPermitted }
     return securityError(.readEncryptionRequired, [.readAuthenticationRequired, .readSecurityRequired], security)
   }
 
-  /// Why it may not be written over such a link, or `nil` if it may.
+  /// Why the attribute may not be written over a link with this security, or `nil` if it may.
   func writeError(_ security: LinkSecurity?) -> ATTError? {
     guard permissions.contains(.writeable) else { return .writeNotPermitted }
     return securityError(.writeEncryptionRequired, [.writeAuthenticationRequired, .writeSecurityRequired], security)

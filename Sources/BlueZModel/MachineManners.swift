@@ -2,7 +2,7 @@ import BlueZ
 import BluetoothTypes
 import Radio
 
-/// What a test makes of a machine. Nothing of it is in bluetoothd, or ends with it.
+/// How a test makes a machine behave. bluetoothd knows nothing of it, and its restarts do not change it.
 package struct MachineManners: Sendable, Hashable {
   package enum Access: Sendable, Hashable { case read, write, subscribe }
 
@@ -13,19 +13,21 @@ package struct MachineManners: Sendable, Hashable {
   }
 
   package var radio = Manners()
-  /// Whether its peers can read how strong its links are.
+  /// Whether the peers can read the signal strength of the links with this machine.
   package var isMeasured = true
-  /// Whether it pairs with who asks for it.
+  /// Whether the machine accepts a peer's request to pair.
   package var pairs = true
-  /// The most bytes of an attribute's message on links that come up from now on.
+  /// The most bytes of one message of the attribute protocol (the MTU), on links that come up from now on.
   package var mtu = ATTLimits.maximumMTU
-  /// With which error an access to one of its applications' attributes ends, before anybody is asked.
+  /// The error with which an access to an application's attribute ends, before anybody is asked.
   package var attributeErrors: [Attribute: ATTError] = [:]
   package init() {}
 }
 
 extension BlueZModel {
-  /// - Parameter attribute: of an application. A configuration stands for its characteristic's value.
+  /// The error that a test has chosen for this access, or `nil`.
+  /// - Parameter attribute: an application's attribute. A Client Characteristic Configuration stands for its
+  ///   characteristic's value.
   func chosenError(_ attribute: LocalAttribute, _ access: MachineManners.Access) -> ATTError? {
     guard !manners.attributeErrors.isEmpty else { return nil }
     switch attribute.source {

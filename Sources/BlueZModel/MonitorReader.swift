@@ -86,9 +86,9 @@ struct MonitorPattern: Sendable, Hashable {
     return patterns
   }
 
-  /// Whether an advertisement's structure of this type matches, as bluetoothd 5.69 and later compare. Structures that
-  /// they have already parsed, such as lists of services and names, are left out (bluez#652). Service data is
-  /// compared without its UUID (bluez#1176).
+  /// Whether an advertisement's structure matches, by the rules of bluetoothd 5.69 and later. bluetoothd does not
+  /// compare structures that it has already parsed, such as lists of services and names (bluez#652). It compares
+  /// service data without its UUID (bluez#1176).
   func matches(_ kind: UInt8, _ body: ArraySlice<UInt8>) -> Bool {
     let data: ArraySlice<UInt8>
     switch (self.kind, kind) {

@@ -73,8 +73,8 @@ struct Monitors: Sendable {
 
 /// What clients register.
 extension Monitors {
-  /// Returns what the client is told before it has its answer, and after it: notices that depend on the kernel come
-  /// later. Returns `nil` if the client has already registered this root.
+  /// Returns the notices that the client gets before the call's answer, and those that come after it, because they
+  /// depend on the kernel. Returns `nil` if the client has already registered this root.
   mutating func register(
     _ root: ObjectPath, _ objects: ManagedObjects, of client: ClientIdentifier
   ) -> (before: [Notice], after: [Notice])? {

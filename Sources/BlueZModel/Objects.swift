@@ -72,7 +72,8 @@ extension BlueZModel {
     return remoteInterfaces(of: path)
   }
 
-  /// The properties of one interface of an object, or `nil` if it does not have it. Those of its other interfaces are not made.
+  /// The properties of one interface of an object, or `nil` if the object does not have it. This does less work than
+  /// `interfaces(of:)`, which makes the properties of all interfaces.
   func properties(of path: ObjectPath, _ interface: String) -> Properties? {
     guard isRunning else { return nil }
     if interface == Adapter1.interface, path == adapterPath { return kernel.isPlugged ? adapterProperties : nil }

@@ -17,8 +17,8 @@ extension BlueZModel {
     if !kernel.hasCentralLink { tellInitiator(kernel.armed) }
   }
 
-  /// A starting bluetoothd has the kernel clear its list. Entries of devices that a call once connected to stay if
-  /// the kernel is looking for them at the time.
+  /// A starting bluetoothd has the kernel clear its list. The entry of a device that a call once connected to stays if
+  /// the kernel is looking for that device at the time.
   mutating func clearKernelList() {
     let reached = devices.values.filter { kernel.reached.contains($0.address) && $0.link == nil }
     kernel.clearList(but: Set(reached.map(\.target)))
@@ -80,6 +80,7 @@ extension Kernel {
     orphans[parameters.link] = Orphan(parameters: parameters, isEncrypted: isEncrypted, deadline: deadline)
   }
 
+  /// Empties the kernel's list.
   /// - Parameter reached: entries that stay if the kernel is looking for them.
   mutating func clearList(but reached: Set<InitiatorTarget>) {
     lingering = reached.intersection(powered ? armed?.targets ?? [] : [])

@@ -200,7 +200,8 @@ extension BlueZModel {
   }
 
   private mutating func userSaidNo(_ identifier: LinkIdentifier) {
-    // If an attribute wanted the pairing, not `Pair()`, the side that receives the refusal is left to end the link.
+    // If an attribute needed the pairing, and no client called `Pair()`, the side that receives the refusal ends the
+    // link.
     let isCalledFor = links[identifier].map { devices[$0.device]?.pairCall != nil } ?? false
     failPairing(
       identifier, SecurityManager.Failure.comparison, .authenticationFailed("Authentication Failed"), tellsPeer: true,

@@ -32,7 +32,7 @@ enum SecurityManager {
   /// The twenty bits of a passkey, each with a confirm value and a number from both sides.
   static let passkeyRounds: UInt8 = 40
 
-  /// Stands for one of those exchanges. It contains nothing of the passkey.
+  /// A message of one passkey exchange. It contains nothing of the passkey.
   static func round(_ number: UInt8) -> [UInt8] { [pairingConfirm, number] + [UInt8](repeating: 0, count: 15) }
 
   static func features(_ opcode: UInt8, _ capability: UInt8, bonds: Bool) -> [UInt8] {

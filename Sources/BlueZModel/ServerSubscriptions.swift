@@ -16,7 +16,7 @@ extension BlueZModel {
 
   /// Tells applications about peers that have subscribed to their values or have ended that.
   ///
-  /// - Parameter hasLeft: those that have ended it are gone.
+  /// - Parameter hasLeft: whether the subscriptions that have ended did so because the peers' links are gone.
   mutating func refreshServerSubscriptions(hasLeft: Bool) {
     let (new, gone) = server.subscriptionChanges()
     for subscription in gone { endNotifying(subscription, hasLeft: hasLeft) }
@@ -42,8 +42,9 @@ extension BlueZModel {
     tellApplication(of: handle, .startNotify)
   }
 
-  /// The end of a subscription closes its socket, if there is one. Otherwise the application is told when it was the last
-  /// one. For a peer that has left, bluetoothd 5.82 closes the oldest socket of the value, whoever it is for (bluez#1452).
+  /// Ends one subscription. If it has a socket, the socket is closed. Otherwise the application is told once its last
+  /// subscription has ended. For a peer that has left, bluetoothd 5.82 closes the oldest socket of the value, even if
+  /// that one belongs to another peer (bluez#1452).
   private mutating func endNotifying(_ subscription: GATTServer.Subscription, hasLeft: Bool) {
     let handle = subscription.handle
     guard let count = server.notifyCounts[handle], count > 0 else { return }

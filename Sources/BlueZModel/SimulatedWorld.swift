@@ -23,7 +23,8 @@ package struct SimulatedWorld: Sendable {
     case channel(machine: String, BlueZModel.ChannelEffect)
     /// To every client on the machine's bus.
     case broadcast(machine: String, Signal)
-    /// For the mirror of whoever serves the machine's bus alone.
+    /// An object changed without a signal. Only the caller's copy of the objects must change; clients see the change
+    /// when they ask.
     case unannounced(machine: String, Signal)
     /// bluetoothd came to the machine's bus with these objects. Clients see `DaemonMessage.appeared`.
     case started(machine: String, ManagedObjects)
@@ -52,7 +53,7 @@ package struct SimulatedWorld: Sendable {
   private var pending: [Step] = []
   private var machineCount: UInt64 = 0
   private var refusals: [Refusal] = []
-  /// Machines whose links nobody can measure.
+  /// Machines on whose links nobody can measure the signal strength (`MachineManners.isMeasured`).
   private var unmeasured: Set<String> = []
   /// Where and when walks end.
   private var walks: [String: (place: Position, ends: Instant)] = [:]
@@ -62,11 +63,11 @@ package struct SimulatedWorld: Sendable {
     var peripheral: String?
   }
 
-  /// A machine's attempt to connect to another, which does not let it (`MachineManners`).
+  /// An attempt to connect that the other machine refused (`MachineManners`).
   package struct Refusal: Sendable, Hashable {
     package let central: String
     package let peripheral: String
-    /// The peripheral's object at the central's bluetoothd.
+    /// The peripheral's object on the central's bus.
     package let device: ObjectPath
   }
 
@@ -162,7 +163,7 @@ package struct SimulatedWorld: Sendable {
     deadlines[machine] = machines[machine]?.nextDeadline
   }
 
-  /// Sets what a test makes of a machine. Its links stay as they are.
+  /// Sets how a test makes a machine behave. Links that exist stay as they are.
   package mutating func setManners(_ manners: MachineManners, of machine: String) {
     machines[machine]?.setManners(manners)
     radio.setManners(manners.radio, of: ControllerIdentifier(machine))
@@ -229,7 +230,7 @@ package struct SimulatedWorld: Sendable {
     pending = []
   }
 
-  /// `phone`, of an adapter `phone/hci1`.
+  /// The machine of an adapter: `phone` for `phone/hci1`.
   private static func host(_ name: String) -> String { String(name.prefix { $0 != "/" }) }
 
   private mutating func rememberSiblings(of name: String) {
@@ -246,7 +247,8 @@ package struct SimulatedWorld: Sendable {
     machines[next]?.isDefault = true
   }
 
-  /// A controller that loses its power says nothing. If both have, nobody says that their link is gone.
+  /// A controller that loses its power reports nothing. If both controllers of a link have lost it, neither reports
+  /// that the link is gone.
   private mutating func forgetLinksThatBothLost() {
     for (identifier, link) in links.sorted(by: { $0.key < $1.key }) where radio.isOver(identifier) {
       links[identifier] = nil

@@ -59,8 +59,9 @@ extension BlueZStorage {
   /// The most devices on disk after `remember`.
   package static let rememberedLimit = 16_384
 
-  /// Puts devices on disk that were bonded and trusted earlier. Returns why it can't; nothing has changed then.
-  /// - Parameter seed: for their keys.
+  /// Puts devices on disk as if the machine had bonded with them earlier and trusted them. Returns the reason if it
+  /// can't, and changes nothing then.
+  /// - Parameter seed: the seed of the devices' keys.
   mutating func remember(_ remembered: [RememberedDevice], seed: UInt64) -> String? {
     // An object's path does not contain the address's kind, so the bits must be unique.
     let known = Set(devices.map(\.address.bits))

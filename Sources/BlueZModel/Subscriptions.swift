@@ -27,7 +27,7 @@ extension BlueZModel {
   mutating func stopNotify(
     _ characteristic: RemoteCharacteristic, _ path: ObjectPath, of device: ObjectPath, _ pending: PendingCall
   ) {
-    // Whoever calls it ends the socket of AcquireNotify.
+    // StopNotify ends the socket of AcquireNotify, whichever client calls it.
     if let channel = channels.notifying(.init(device: device, valueHandle: characteristic.valueHandle)) {
       close(channel)
       return reply(to: pending, .success(.none))

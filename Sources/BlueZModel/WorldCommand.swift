@@ -14,7 +14,7 @@ package struct SimulatedMachine: Sendable {
   package var adapterNumber = 0
   /// bluetoothd's `--experimental`, which provides AdvertisementMonitorManager1.
   package var isExperimental = false
-  /// Of the links that it makes (`BlueZConfiguration.connectionInterval`).
+  /// The connection interval of the links that it makes (`BlueZConfiguration.connectionInterval`).
   package var connectionInterval: Duration = .milliseconds(30)
   package init(
     name: String, position: Position = Position(x: 0, y: 0), address: DeviceAddress? = nil, isPrivate: Bool = false,
@@ -51,7 +51,7 @@ package enum WorldCommand: Sendable, Hashable, Codable {
   case startBluetoothd(machine: String)
   /// The machine shuts down, which ends its links. Bonds and caches stay on its disk.
   case shutDown(machine: String)
-  /// The same without a word: its peers find out by their timeout.
+  /// As `shutDown`, but without telling the peers: they find out by their timeout.
   case cutPower(machine: String)
   case boot(machine: String)
   /// Devices that the machine's bluetoothd has bonded with earlier and that are not present now. They are put on its
@@ -92,7 +92,7 @@ package enum BadInput: String, Sendable, Hashable, Codable, CaseIterable {
 
 /// The entries of a world's journal.
 package enum WorldEvent: Sendable, Hashable, Codable {
-  /// A machine's walk begins at this place or, below, has ended there.
+  /// A machine's walk begins at this place, or has ended at this place.
   case walkBegan(machine: String, x: Double, y: Double)
   case walkEnded(machine: String, x: Double, y: Double)
   case linkUp(central: String, peripheral: String, link: UInt64)

@@ -2,18 +2,19 @@ import BlueZ
 import BusValue
 import TimeTypes
 
-/// Answers to writes without response. bluetoothd answers each as soon as it is queued, and a client that writes one after another is held up
-/// by nothing but the time that all of this takes. In a world whose time stands still while anything is to be done, such a client
-/// would write for ever at one moment. So after a number of writes, the answers come with the link's next event, in which they go out.
+/// Answers to writes without response. bluetoothd answers each write as soon as it is queued, so only the time that
+/// this takes holds up a client that writes one value after another. In a simulated world, time stands still while
+/// anything is to be done, so such a client would write for ever at one moment. So after `limit` writes, the answers
+/// wait for the link's next event, in which the writes go out.
 struct WriteCommands: Sendable {
   private var since = Instant.zero
-  /// Answered since then.
+  /// How many writes were answered since then.
   private var count = 0
   private var waiting: [PendingCall] = []
   /// When the next answers are due.
   private(set) var deadline: Instant?
 
-  /// More than go out with one event of a link (six to ten of full length).
+  /// More writes than go out in one event of a link (six to ten of full length).
   static let limit = 32
 
   /// Returns whether the write is answered at once. Otherwise it waits.
@@ -37,7 +38,7 @@ struct WriteCommands: Sendable {
     return due
   }
 
-  /// The link is gone. Returns what was not answered; it was queued, and what is queued has succeeded.
+  /// The link is gone. Returns the calls that are not answered yet. Their writes were queued, which counts as success.
   mutating func takeAll() -> [PendingCall] {
     defer { (waiting, deadline) = ([], nil) }
     return waiting
