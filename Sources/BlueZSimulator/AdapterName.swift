@@ -2,7 +2,8 @@ import BlueZ
 import BlueZModel
 import BusValue
 
-/// The adapters of a machine, each of which is a machine in the world: `phone`, `phone/hci1`.
+/// The names of a machine's adapters. Each adapter is a machine of its own in the simulated world: `phone`,
+/// `phone/hci1`.
 enum AdapterName {
   static func name(_ machine: String, _ number: Int) -> String { number == 0 ? machine : "\(machine)/hci\(number)" }
 
@@ -19,7 +20,8 @@ enum AdapterName {
     return Int(parts[2].dropFirst(3))
   }
 
-  /// Each adapter numbers its calls by itself. On the bus, the number also says which adapter it belongs to.
+  /// Adds the adapter's number to a call's identifier. Each adapter numbers its calls for itself, and on the machine's
+  /// one bus the numbers must differ.
   static func marked(_ message: DaemonMessage, _ name: String) -> DaemonMessage {
     guard case .callback(let identifier, let path, let callback) = message else { return message }
     let number = name.contains("/") ? number(of: name) : 0

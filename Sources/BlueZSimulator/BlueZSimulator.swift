@@ -35,12 +35,12 @@ package struct SimulatorError: Error, Sendable, Hashable, CustomStringConvertibl
   init(_ description: String) { self.description = description }
 }
 
-/// A `SimulatedWorld` with a bus for every machine, and a clock. Everything passes through one queue, so there is one
-/// order of events. One thread serves all buses and handles the queue: a message from one machine to another passes through
-/// no other.
+/// A `SimulatedWorld` with a bus for every machine, and a clock. All input passes through one queue, so there is one
+/// order of events. One thread serves all buses and handles the queue, so a message from one machine to another never
+/// waits for a second thread.
 package final class BlueZSimulator: Sendable {
   enum Input: Sendable {
-    /// A client's message has come, and this handles it.
+    /// A client's message has come. The closure handles it.
     case client(machine: String, server: UInt64, name: String, @Sendable () -> Void)
     case bus(machine: String, server: UInt64, BlueZServerEvent)
     case request(SimulatorRequest)
@@ -48,8 +48,8 @@ package final class BlueZSimulator: Sendable {
     case channel(machine: String, server: UInt64, ChannelIdentifier, ChannelInput)
     case alarm
 
-    /// Whose turn it has to wait for; `nil` for what is handled at once. Nothing else happens in the world while a command
-    /// is given.
+    /// The source whose turn an input waits for, or `nil` for an input that is handled at once. Commands are handled at
+    /// once, because nothing else happens in the world while one is given.
     var source: TurnQueue<Arrival>.Source? {
       switch self {
       case .client(let machine, _, let client, _): .init(group: machine, name: client)
@@ -61,8 +61,8 @@ package final class BlueZSimulator: Sendable {
     }
   }
 
-  /// An input and when it came. It counts from then: a busy machine that handles it late must not take an answer that
-  /// came in time for one that did not.
+  /// An input, and the time at which it came. That time counts, and not the time at which the input is handled: on a
+  /// busy computer, an answer that came in time must not count as late.
   struct Arrival: Sendable {
     let input: Input
     let instant: Instant
@@ -88,9 +88,9 @@ package final class BlueZSimulator: Sendable {
 
   /// - Parameters:
   ///   - recordsAir: whether advertisements and scans are among the events.
-  ///   - takesTurns: what machines say is handled when the world rests (`TurnQueue`). Only for a time whose alarms ring
-  ///     then, such as `SharedClock`.
-  ///   - onLine: is told of every answer and every event, in order.
+  ///   - takesTurns: whether what machines say is handled only when the world rests (`TurnQueue`). This needs a `time`
+  ///     whose alarms ring when the world rests, such as `SharedClock`.
+  ///   - onLine: receives every answer and every event, in order.
   package init(
     machines: [SimulatorMachine], seed: UInt64, physics: RadioPhysics = RadioPhysics(), time: any TimeSource,
     logger: Logger, recordsAir: Bool = false, takesTurns: Bool = false,

@@ -6,7 +6,8 @@ import Synchronization
 /// The simulator's end of an L2CAP channel's socket. It loses nothing: packets that the other end has no room for wait
 /// here, and nothing is read that the channel can't send. The channel's credits limit how much waits.
 final class CreditSocket: Sendable {
-  /// The longest packet of a channel. What is longer is cut, and with that too long for any channel.
+  /// The longest packet of a channel, in bytes. A longer one is cut to this length, which is still too long for any
+  /// channel.
   private static let packetLimit = 65_536
   /// How much an app that does not read may leave in the socket, in bytes.
   private static let bufferBytes: Int32 = 16_384
@@ -15,7 +16,8 @@ final class CreditSocket: Sendable {
     let descriptor: Int32
     var isReading = false
     var isWriting = false
-    /// The other end was closed before everything was read there. libdispatch does not tell of what is left to be read here.
+    /// The app closed its end before it had read everything (ECONNRESET). What it sent before can still be read here,
+    /// but libdispatch no longer reports it.
     var isReset = false
     var waiting: [[UInt8]] = []
     var isEnding = false
@@ -72,7 +74,8 @@ final class CreditSocket: Sendable {
       guard !state.isClosed, state.isReading else { return nil }
       var buffer = [UInt8](repeating: 0, count: Self.packetLimit)
       var count = recv(state.descriptor, &buffer, buffer.count, 0)
-      // The app closed before it had read everything. The kernel says so once, ahead of what the app sent before.
+      // The app closed before it had read everything. The kernel reports this error once, before it gives what the app
+      // had sent.
       if count < 0, errno == ECONNRESET {
         state.isReset = true
         count = recv(state.descriptor, &buffer, buffer.count, 0)
@@ -115,7 +118,7 @@ final class CreditSocket: Sendable {
     if isOver { close() }
   }
 
-  /// Returns `false` if there is no room. An end that is gone takes everything.
+  /// Returns `false` if there is no room. If the other end is gone, the packet counts as sent.
   private static func put(_ packet: [UInt8], into descriptor: Int32) -> Bool {
     let count = Glibc.send(descriptor, packet, packet.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
     return count >= 0 || (errno != EAGAIN && errno != EINTR)

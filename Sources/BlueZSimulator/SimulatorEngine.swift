@@ -24,12 +24,13 @@ extension BlueZSimulator {
       shell.begin()
     }
 
-    /// Handles an input after all that were taken before, and never inside the handling of a message.
+    /// Queues an input. It is handled after all inputs that were queued before it, and never while a message is being
+    /// handled.
     nonisolated func take(_ arrival: Arrival) {
       thread.enqueue { self.assumeIsolated { $0.shell.take(arrival) } }
     }
 
-    /// What was taken before is handled.
+    /// Ends the run when everything that was queued before has been handled.
     nonisolated func end() {
       thread.enqueue {
         self.assumeIsolated { engine in

@@ -14,21 +14,22 @@ extension BlueZSimulator {
   /// The state of `run`.
   struct Shell {
     let simulator: BlueZSimulator
-    /// The one on which all this happens.
+    /// The thread that everything in this structure runs on.
     private let thread: BusThread
     private let alarm: any Alarm
-    /// What the alarm was set to. It is set again only if that changes, or after it has rung.
+    /// The deadline for which the alarm was last set. The alarm is set again only for another deadline, or after it has
+    /// rung.
     private var alarmDeadline: Instant?
     private var hasAlarmRung = false
-    /// What waits for its turn; always empty without turns.
+    /// The inputs that wait for their turn. Always empty if `takesTurns` is off.
     private var waiting = TurnQueue<Arrival>()
     var world: SimulatedWorld
     /// When the input that is being handled came.
     var now: Instant
     var servers: [String: (number: UInt64, server: BlueZServer)] = [:]
     var serverCount: UInt64 = 0
-    /// Machines whose bluetoothd has started and that handle no client before everything about the start is on the
-    /// bus.
+    /// Machines whose bluetoothd has started, and whose clients are not handled before everything about the start is on
+    /// the bus.
     var starting: Set<String> = []
     var sockets: [String: [ChannelIdentifier: ChannelSocket]] = [:]
     var creditSockets: [String: [ChannelIdentifier: CreditSocket]] = [:]
@@ -208,7 +209,7 @@ extension BlueZSimulator {
 
     private mutating func alarmRang() {
       hasAlarmRung = true
-      // What was said at this moment comes before what happens at it.
+      // The inputs of this moment come before what is due at it.
       guard !waiting.isEmpty else { return handle(.timePassed) }
       for arrival in waiting.nextTurn(at: simulator.time.now) { handle(arrival) }
       setAlarm()
@@ -283,7 +284,7 @@ extension BlueZSimulator {
       }
     }
 
-    /// There is no socket, so the channel is closed at once.
+    /// Reports a channel as closed, because no socket could be made for it.
     private func enqueueEnd(of channel: ChannelIdentifier, _ machine: String, _ number: UInt64) {
       simulator.enqueue(.channel(machine: machine, server: number, channel, .closed))
     }
