@@ -7,9 +7,9 @@ import JournalEvents
 import TimeTypes
 import Worlds
 
-// Steps in which a person asks their agent something: the real `latchkey` is run on their machine.
+// // Steps in which a person asks the agent something: the story runs the real `latchkey` on the person's machine.
 extension ScenarioRun {
-  /// A person's word, for whose answer the story does not wait.
+  /// A person tells the agent to unlock. The story does not wait for the answer.
   func unlock(on machine: String, door: String?, _ words: String) throws {
     let agent = InstalledApp.agent.bundleIdentifier
     try mark(.userUnlocked, machine: machine, message: words, fields: fields([.app: agent], at: door))
@@ -31,7 +31,7 @@ extension ScenarioRun {
   func ask(_ question: Question, on name: String, _ words: String) throws {
     let machine = try world.machine(name)
     let agent = InstalledApp.agent.bundleIdentifier
-    // Promises know the unlock by its own name.
+    // Promises look for an unlock by its own event, `userUnlocked`.
     if question.matter == .unlock {
       try mark(.userUnlocked, machine: name, message: words, fields: fields([.app: agent], at: question.door))
     } else {
@@ -81,7 +81,7 @@ extension ScenarioRun {
   func provision(_ phone: String, at door: String, _ words: String) throws {
     try mark(.fault, machine: phone, message: words)
     let (agent, lock) = (InstalledApp.agent.bundleIdentifier, InstalledApp.lock.bundleIdentifier)
-    // What ends an app is recorded before it does.
+    // Each restart is recorded before it happens.
     let restarted = world.provisioningRestarts
     if restarted.contains(.agent) {
       try mark(
@@ -114,7 +114,7 @@ extension ScenarioRun {
     return Stopped(reason: "latchkey \(question.command) on \(name) was to be \(expected): \(what)")
   }
 
-  /// The command's words, and what is entered.
+  /// The command's words, and its standard input.
   private func command(_ question: Question) throws -> (words: [String], input: String?) {
     let named = question.door.map { ["--door", $0] } ?? []
     let words = question.command.split(separator: " ").map(String.init)
@@ -147,7 +147,7 @@ extension ScenarioRun {
     }
   }
 
-  /// A day of this chapter in the calendar, to the minute, as the command takes it.
+  /// A day of this chapter as a date and time in UTC, to the minute, in the form that the command takes.
   private func minute(day: Double) -> String {
     let seconds = world.unixSeconds(at: chapterBegan + scaled(days: day))
     var calendar = Calendar(identifier: .gregorian)
@@ -164,7 +164,7 @@ extension ScenarioRun {
     let text = output.trimmingCharacters(in: .whitespacesAndNewlines)
     switch question.matter {
     case .invite(let terms): papers.invitations[InvitedGuest(guest: terms.guest, door: question.door)] = text
-    // If the lock has it already, there is nothing to carry.
+    // If the lock has the list already, there is nothing for a visitor to carry.
     case .revoke(let revoked):
       papers.lists[RevokedThere(whom: revoked, door: question.door)] = text.hasPrefix("revoke-") ? text : nil
     default: break
@@ -177,7 +177,7 @@ extension ScenarioRun {
     return line.hasPrefix("latchkey: ") ? String(line.dropFirst(10)) : line
   }
 
-  /// An answer for people. An invitation is secret, and nobody reads a list.
+  /// The answer, for people. An invitation is secret, and a list is of no use to a reader, so neither is shown.
   private static func done(_ question: Question, _ output: String) -> String {
     switch question.matter {
     case .invite(let terms): "the invitation for \(terms.guest) is made"
@@ -195,7 +195,7 @@ extension ScenarioRun {
 
 /// What passes from one person of a story to another.
 struct PassedPapers {
-  /// They may be secret.
+  /// Invitations may be secret.
   var invitations: [InvitedGuest: String] = [:]
   var lists: [RevokedThere: String] = [:]
 }

@@ -37,7 +37,7 @@ package final class ScenarioRun {
     }
   }
 
-  /// Why a story stops before its end, though the machinery works.
+  /// Why a story stops before its end, although all programs work.
   struct Stopped: Error {
     var reason: String
   }
@@ -58,11 +58,12 @@ package final class ScenarioRun {
   var departed: [String: Instant] = [:]
   /// The last move of each machine.
   var ways: [String: Way] = [:]
-  /// Where the story has each machine's last move end. On machines whose days are hurried, a walk ends where nobody hears it.
+  /// The place in the story at which each machine's last move ends. On machines whose days are shortened, a walk really
+  /// ends at a place where nobody hears it.
   var destinations: [String: Place] = [:]
   /// What people of the story have given each other.
   var papers = PassedPapers()
-  /// Where waiting steps begin to look: at the last action on the world, at first its boot.
+  /// The first entry that a waiting step looks at: that of the last action on the world, or of its boot.
   var waitsFrom = 0
   /// Events that a wait has found. Later waits don't find them again.
   var found: Set<Int> = []
@@ -177,7 +178,7 @@ package final class ScenarioRun {
     do {
       try compareAbilities()
       try world.boot()
-      // A phone is set up before it meets its lock. Where there is no lock, nobody waits for anybody.
+      // A phone is set up before it meets its lock. Without a lock, no machine waits for another.
       if !scenario.machines.contains(where: { $0.apps.contains(.lock) }) {
         try world.meet(Set(scenario.machines.map(\.name)))
       }
@@ -235,7 +236,7 @@ package final class ScenarioRun {
     if let problem { throw problem }
   }
 
-  /// Reports, before anything happens, what will not happen as written.
+  /// Reports, before anything happens, which steps will not happen as written.
   private func compareAbilities() throws {
     for step in scenario.chapters.flatMap(\.steps) {
       guard let (machine, ability) = try ability(step.action) else { continue }
@@ -319,7 +320,7 @@ package final class ScenarioRun {
     var fatal: String?
     for (machine, ended) in try world.tend() {
       fatal = fatal ?? ended.fatal
-      // A world that can't continue without a process reports its end again and again.
+      // A world that can't continue without a process reports the process's end again and again.
       guard notedEnds.insert("\(machine) \(ended.process) \(ended.pid)").inserted else { continue }
       try mark(
         .processFailed, machine: machine, message: "\(ended.process) ended by itself: \(ended.end)",
@@ -332,7 +333,8 @@ package final class ScenarioRun {
     for entry in entries where Report.isInTimeline(entry) { options.observe(.recorded(entry)) }
   }
 
-  /// Reads what was recorded until the story stopped, and which processes ended: it still shows which promises held.
+  /// Reads what was recorded until the story stopped, and which processes ended. Some promises can still be judged by
+  /// it.
   private func noteLastEnds() throws {
     do { try tend() } catch {
       try chronicle.readNew()

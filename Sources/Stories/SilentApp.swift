@@ -10,7 +10,7 @@ struct SilentApp {
   let app: InstalledApp
   let machine: String
 
-  /// The app whose record this is, if it can only be that of one of the described apps, on one machine.
+  /// The app that records this, if only one described app on one machine can. Otherwise `nil`.
   init?(_ pattern: EventPattern, _ machines: [MachineDescription]) {
     guard let name = pattern.process else { return nil }
     let candidates = machines.filter { pattern.machine == nil || $0.name == pattern.machine }
@@ -29,7 +29,7 @@ struct SilentApp {
         && entry.event(as: Recorded.Daemon.self).map(turns.contains) == true
     }
     guard let last else {
-      // A unit that systemd started is not among what latchkeyd starts, but records something.
+      // latchkeyd does not record the start of a unit that systemd started, but the app itself records something.
       let isHeard = entries.contains { $0.machine == machine && $0.process == app.name }
       return isHeard ? "" : "; \(app.name) was never started"
     }
@@ -42,7 +42,7 @@ struct SilentApp {
     }
   }
 
-  /// What follows from how it ended (`docs/background.md`).
+  /// What an author should know about this kind of end (`docs/background.md`).
   private func afterwards(_ how: String) -> String {
     switch how {
     case "exit 0":

@@ -4,12 +4,12 @@ import TimeTypes
 /// What a run reports while it happens, for the person who waits for it.
 package enum StoryNews: Sendable {
   case began(StoryHeading)
-  /// Recorded by a process, or by the run itself. Entries are passed on in the order of the report's timeline, as far as
-  /// lines from machines arrive in time.
+  /// Recorded by a process, or by the run itself. The order is that of the report's timeline, unless a line from a
+  /// machine arrives late.
   case recorded(JournalEntry)
   /// What the run waits for from now on.
   case waiting(for: String)
-  /// The simulated time stands still, because processes of the world are busy: which ones, and for how long.
+  /// The simulated time stands still, because processes are busy. The text says which, and for how long.
   case busy(String)
   /// What happens around the story: a machine is installed, a step can't be done as written.
   case remark(String)

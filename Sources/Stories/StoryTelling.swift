@@ -6,7 +6,7 @@ import TimeTypes
 import Worlds
 
 extension Action {
-  /// Waits and checks, which leave the world alone.
+  /// Whether this only waits or checks, and leaves the world alone.
   fileprivate var isPatient: Bool {
     switch self {
     case .wait, .pass, .passDays, .check: true
@@ -82,8 +82,9 @@ extension ScenarioRun {
     }
   }
 
-  /// The machines for which the story begins with an action: the one that it happens to, so that nothing of what a later step
-  /// waits for happens before it; and with the first of all, those that have the lock, or no action of their own.
+  /// The machines that begin to take part with an action. One is the machine that it happens to, so that nothing that a
+  /// later step waits for happens before. With the first action come the machines with a lock, and those without an
+  /// action of their own.
   private func begins(with action: Action) -> Set<String> {
     let acting = scenario.chapters.flatMap(\.steps).compactMap { DeedsTold.record(of: $0.action)?.machine }
     let others = scenario.machines.filter { $0.apps.contains(.lock) || !acting.contains($0.name) }.map(\.name)
@@ -135,9 +136,9 @@ extension ScenarioRun {
     if let whole = over, options.pace != nil,
       case .exact = try world.machine(machine).ability(.move(to: place, occasion: occasion, over: whole))
     {
-      // The days are hurried, and so is the way on which nobody hears the machine.
+      // The days are shortened, and so is the part of the way on which nobody hears the machine.
       let others = try scenario.machines.map(\.name).filter { $0 != machine }.map { try whereabouts(of: $0) }
-      // The story believes it where the last walk was to end, and its pace counts from there.
+      // In the story, the machine is where its last walk was to end, and the walk's pace counts from there.
       let begin = ways[machine].map { world.now - $0.began >= $0.over } ?? true ? destinations[machine] ?? here : here
       let way = Way(from: begin, to: place, began: world.now, over: whole).near(others, within: Self.outOfHearing)
       if way.from != here { try world.machine(machine).perform(.move(to: way.from, occasion: nil)) }
@@ -165,7 +166,8 @@ extension ScenarioRun {
     }
     let fault = MachineFault.move(to: place, occasion: occasion, over: over)
     try world.machine(machine).perform(fault)
-    // A person who walks as a substitute has arrived when they say so, and nothing else records the end of the walk.
+    // If a person walks in place of a simulation, they say when they have arrived. Nothing else records the end of the
+    // walk.
     if over != nil, case .substitute = try world.machine(machine).ability(fault) {
       try mark(
         .walkEnded, machine: machine, message: "\(machine) is at \(place)",
@@ -173,7 +175,8 @@ extension ScenarioRun {
     }
   }
 
-  /// In metres. Virtual machines hear each other up to 38, and up to 50 is home for promises.
+  /// A distance at which no machine hears another, in metres. Virtual machines hear each other up to 38, and promises
+  /// count up to 50 as home.
   private static let outOfHearing = 55.0
 
   /// The present place of a machine in the story.
@@ -185,7 +188,7 @@ extension ScenarioRun {
     return description.position
   }
 
-  /// What a wait in vain has missed, for its author: the event had come before the latest action.
+  /// For the author of a wait in vain: the event came before the latest action. Empty if it did not.
   private func earlier(_ pattern: EventPattern, than limit: Duration) -> String {
     let missed = (min(chapterWindow, waitsFrom)..<waitsFrom).last { index in
       !found.contains(index) && pattern.matches(chronicle.entries[index])
@@ -197,7 +200,7 @@ extension ScenarioRun {
       + "latest action, and only what comes after that counts"
   }
 
-  /// What a wait in vain has seen instead: the event with other values.
+  /// For the author of a wait in vain: the event came with other values. Empty if it did not.
   private func other(than pattern: EventPattern) -> String {
     var event = pattern
     event.fields = [:]

@@ -6,14 +6,14 @@ struct Verdict {
   /// The names of the promises that can't be judged in this world, and why.
   var unjudged: [String: String] = [:]
 
-  /// What a promise about the end of a story comes to that stopped before.
+  /// The reason in the result of a promise about a part of the story that was never reached.
   static let untold = "the story stopped before it came to that"
   static let wholeRun = "the whole run"
 
   static func scope(of step: Step) -> String { step.line.map { "line \($0)" } ?? "a check" }
   static func place(of step: Step) -> String { step.line.map { "line \($0)" } ?? "a step" }
 
-  /// - Parameter reason: why none of these can be judged, or `nil` if they can.
+  /// - Parameter reason: why none of these promises can be judged, or `nil` if they can.
   mutating func judge(
     _ references: [PromiseReference], _ evidence: Evidence, scope: String, unjudged reason: String? = nil
   ) {
@@ -26,13 +26,13 @@ struct Verdict {
     promises += references.compactMap { $0.promise?.notReached(scope: scope, reason: Self.untold) }
   }
 
-  /// A step that is never taken may have promises to check.
+  /// Counts the promises of a step that was never taken as not reached.
   mutating func skip(_ step: Step) {
     guard case .check(let references) = step.action else { return }
     notReached(references, scope: Self.scope(of: step))
   }
 
-  /// A chapter that is never told has promises all the same.
+  /// Counts the promises of a chapter that was never told as not reached.
   mutating func skip(_ chapter: Chapter) {
     for step in chapter.steps { skip(step) }
     notReached(chapter.promises, scope: chapter.name)

@@ -3,8 +3,8 @@ import JournalEvents
 import TimeTypes
 import Worlds
 
-/// Judges a story that somebody else told, by what the machines' journals recorded of it: the promises are those of any other
-/// story, and so is the code that judges them.
+/// Judges a story that did not run here, by the journals of its machines. Promises and checks are the same as for a
+/// story that runs here.
 package struct JournalJudge {
   private let scenario: Scenario
   private let journals: [ExportedJournal]
@@ -41,13 +41,13 @@ package struct JournalJudge {
     try Self.checkTogether(journals)
     for journal in journals { try Self.check(marksOf: journal, scenario) }
     (self.journals, remarks) = try MachineClocks.align(journals, scenario.machines)
-    // Stable: what one machine did in a moment stays in its order.
+    // The sort is stable: what one machine did in one moment stays in its order.
     let all = self.journals.flatMap(\.entries)
     entries = Self.withoutExpectedEnds(
       all.enumerated().sorted { ($0.element.t, $0.offset) < ($1.element.t, $1.offset) }.map(\.element))
   }
 
-  /// One line in two journals would be two events.
+  /// Refuses journals that share a line, because that line would count as two events.
   private static func checkTogether(_ journals: [ExportedJournal]) throws(JournalExportError) {
     for (index, journal) in journals.enumerated() {
       for earlier in journals[..<index] where !earlier.cursors.isDisjoint(with: journal.cursors) {
@@ -83,17 +83,17 @@ package struct JournalJudge {
     }
   }
 
-  /// How long after a deed the end that it brings about is told.
+  /// How long after a step, in nanoseconds, systemd may still report the end that the step caused.
   private static let endDelay: Int64 = 60_000_000_000
 
-  /// systemd tells of every end of a part of the machine that was not orderly; those that the story brought about are no
-  /// failures.
+  /// Leaves out the ends that steps of the story caused. systemd reports every end that was not orderly, but those are
+  /// no failures.
   private static func withoutExpectedEnds(_ entries: [JournalEntry]) -> [JournalEntry] {
     struct Part: Hashable {
       var machine: String
       var isDaemon: Bool
     }
-    // The deeds that have not brought about an end yet.
+    // When each part was last ended by a step, while that end has not been reported yet.
     var deeds: [Part: Int64] = [:]
     var down: Set<String> = []
     return entries.filter { entry in
@@ -114,7 +114,7 @@ package struct JournalJudge {
 
   // MARK: Judging
 
-  /// Where the chapters of the story begin.
+  /// The indices at which the story's chapters begin.
   private func beginnings() throws -> [Int] {
     let beginnings = entries.indices.filter { entries[$0].isMark(.chapterBegan) }
     let told = beginnings.map { entries[$0][.name] ?? "" }
@@ -170,7 +170,7 @@ package struct JournalJudge {
     return makeReport(verdict, story, problem, remarks, undone)
   }
 
-  /// Why the story stopped before its end, where it did.
+  /// Why the story stopped before its end, or `nil` if it reached its end.
   private func problem(chaptersBegun: Int) -> String? {
     if let last = entries.last(where: { $0.mark != nil }), last.isMark(.waitFailed) { return last.message }
     guard chaptersBegun < scenario.chapters.count else { return nil }

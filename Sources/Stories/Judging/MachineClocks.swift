@@ -5,11 +5,11 @@ import Worlds
 /// How the clocks of a lock's machine and a phone's differ, as the commands between them show: the lock accepts a command after
 /// the phone has written it, and before the phone has the answer.
 struct ClockDifference {
-  /// What the lock's clock is ahead of the phone's, in nanoseconds: no less than one command shows, and no more than
-  /// another.
+  /// By how much the lock's clock is ahead of the phone's, in nanoseconds. One command sets the lower limit, and
+  /// another the upper one.
   var range: ClosedRange<Int64>?
   var commands = 0
-  /// Why no difference fits all commands: the pair of limits that contradict each other.
+  /// The two limits that contradict each other, if no difference fits all commands.
   var contradiction: (atLeast: Int64, atMost: Int64)?
 
   /// - Parameters:
@@ -29,7 +29,7 @@ struct ClockDifference {
     var seen: Set<String> = []
     var (atLeast, atMost) = (Int64.min, Int64.max)
     for entry in lock where entry.isLock(.commandAccepted) {
-      // The first time counts: what was written once may be accepted again.
+      // Only the first time counts, because a command that was written once may be accepted again.
       guard let operation = entry[.operation], let asked = written[operation], seen.insert(operation).inserted else {
         continue
       }
@@ -41,19 +41,20 @@ struct ClockDifference {
     if atLeast <= atMost { range = atLeast...atMost } else { contradiction = (atLeast, atMost) }
   }
 
-  /// What is to be added to the phone's times so that they are the lock's: nothing where they fit as they are.
+  /// What must be added to the phone's times to get the lock's times, in nanoseconds. Zero if the clocks may be equal.
   var correction: Int64 {
     guard let range, !range.contains(0) else { return 0 }
-    // Where one side is open, as little as fits.
+    // If there is only one limit, the smallest correction that satisfies it.
     if range.lowerBound == .min { return range.upperBound }
     return range.lowerBound + (range.upperBound - range.lowerBound) / 2
   }
 }
 
-/// Brings journals of several machines to one time: the clock of the machine with the lock, or of the first.
+/// Brings the journals of several machines to one clock: that of the machine with the lock or, without a lock, of the
+/// first.
 enum MachineClocks {
-  /// - Returns: the journals by one clock, and a line for each that had to be moved.
-  /// - Throws: `JournalExportError` if no difference of two clocks fits what they told.
+  /// - Returns: the journals by one clock, and a remark for each journal whose times were changed.
+  /// - Throws: `JournalExportError` if no difference between two clocks fits the commands.
   static func align(
     _ journals: [ExportedJournal], _ machines: [MachineDescription]
   ) throws(JournalExportError) -> (journals: [ExportedJournal], remarks: [String]) {

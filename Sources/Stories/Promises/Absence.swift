@@ -70,7 +70,8 @@ extension Evidence {
       }, of: "return")
   }
 
-  /// The same for promises to open the door, which don't count for an owner who suddenly appears there.
+  /// As `eachReturn`, for promises that the door opens. They are not judged for an owner who suddenly appears at the
+  /// door.
   func eachArrival(_ judge: (_ absence: Absence, _ home: Range<Int>) -> Finding) -> Finding {
     if let finding = withoutLock { return finding }
     return eachReturn { absence, home in
@@ -81,7 +82,8 @@ extension Evidence {
     }
   }
 
-  /// The phone never lost its link, and did not have to: its owner came back before it was out of range.
+  /// A finding if the phone never lost its link because its owner turned back before it was out of range; otherwise
+  /// `nil`.
   func turnedBack(_ absence: Absence) -> Finding? {
     guard let arrival = absence.arrival, isLinked(absence.phone, before: absence.departure) == true,
       positions(of: absence.phone, at: arrival) != nil,
@@ -116,6 +118,6 @@ extension JournalEntry {
   /// A return on foot. Otherwise the owner's phone was suddenly there.
   var isOnWay: Bool { self[.way] == "walk" }
 
-  /// When the way ends that begins here, in nanoseconds.
+  /// When the walk that this entry begins ends, in nanoseconds.
   var wayEnds: Int64 { t + Int64((Double(self[.over] ?? "") ?? 0) * 1e9) }
 }

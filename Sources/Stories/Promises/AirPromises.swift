@@ -37,7 +37,7 @@ private struct AirJudge {
   var isRecorded: Bool {
     let before = 0..<evidence.window.upperBound
     guard evidence.first(in: before, where: { $0.process == Recorded.air }) == nil else {
-      // It tells of each controller that is plugged in, unless nobody asked it to.
+      // The air's program records every controller that is plugged in, unless a run did not ask for it.
       return evidence.first(in: before) { $0.place == machine && $0.isLink(.scanningChanged) } != nil
     }
     return evidence.first(in: before) { $0.isLink(.bluetoothdStarted) } != nil
@@ -62,7 +62,8 @@ private struct AirJudge {
     return before.sorted { $0.key < $1.key }.map(\.value) + began
   }
 
-  /// Without power or bluetoothd nothing is sent. Within the window this does not matter: what was on counts.
+  /// Whether this entry ends all advertising and scanning on its machine. Only entries before the window matter: within
+  /// it, whatever was on at some time counts.
   private func endsAll(_ entry: JournalEntry) -> Bool {
     entry.isMark(.machineDown) || entry.isLink(.bluetoothdStopped)
       || (entry.isLink(.adapterPowered) && entry[.on] == "false")

@@ -4,7 +4,7 @@ import Worlds
 
 /// The condition of an app on one machine at a point in the story.
 enum AppCondition: Equatable {
-  /// It never ran, or has not run since a machine's end.
+  /// It never ran, or has not run since its machine went down.
   case neverRan
   case running
   case suspended
@@ -47,16 +47,16 @@ extension Evidence {
   struct UnexplainedEnd {
     var index: Int
     var what: String
-    /// Why its own system ended it.
+    /// The reason that latchkeyd gave, if it ended the app itself.
     var because: String?
   }
 
-  /// Why a system ends an app that nobody asked it to end.
+  /// The reasons for which latchkeyd ends an app that nobody asked it to end.
   private static let systemsReasons: Set = [
     "overran its wake budget", "never attached", "did not take its user's request",
   ]
 
-  /// How long an app that hung may have been in its wake before its system ends it, in nanoseconds.
+  /// How long after a hang latchkeyd may still end the app for overrunning its wake, in nanoseconds.
   private static let hangAftermath: Int64 = 60_000_000_000
 
   /// Every end of a process up to the window's end that no step of the story explains: ends that the orchestrator
@@ -69,7 +69,7 @@ extension Evidence {
     // The apps that the story has affected since their latest launch.
     var faults: Set<App> = []
     var known: Set<App> = []
-    // The apps that the story has stopped, and when the last of them went on or ended.
+    // The apps that the story has stopped (SIGSTOP), and when the last of them went on or ended.
     var hanging: Set<App> = []
     var hungUntil: Int64?
     var ends: [UnexplainedEnd] = []
@@ -97,8 +97,8 @@ extension Evidence {
         // latchkeyd ended it on request.
         if ["reclaimed", "quit"].contains(how) { continue }
         let isSystems = Self.systemsReasons.contains(how)
-        // The system ends an app that overruns, never attaches or takes no request, which is expected while a story makes
-        // an app hang, of that app and of others that wait for it.
+        // latchkeyd ends an app that overruns, never attaches or does not take a request. While a story makes an app
+        // hang, such an end is expected, of that app and of others that wait for it.
         if isSystems, isExcused { continue }
         ends.append(UnexplainedEnd(index: index, what: app.name, because: isSystems ? how : nil))
       default: continue
@@ -107,7 +107,8 @@ extension Evidence {
     return ends
   }
 
-  /// What Swift said in the output of an app that it ended. The world's time stands still until that has been read.
+  /// The lines in which Swift reports a fatal error of this app. They have the time of its end, because the world's
+  /// time stands still until they have been read.
   func lastWords(before end: UnexplainedEnd) -> [JournalEntry] {
     let ended = entries[end.index]
     return entries[window].filter { entry in

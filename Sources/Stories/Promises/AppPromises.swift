@@ -10,7 +10,7 @@ enum AppPromises {
     let judge = AppJudge(expectation: expectation, app: app, machine: machine, evidence: evidence)
     guard judge.hasRun else {
       let reason = "\(app) never ran on \(machine)"
-      // These two are about the way in which it is told things, and not about whether.
+      // These two promises are about how the app is told things, and not about whether it is told any.
       if [.restoredInOrder, .toldNothingTwice].contains(expectation.kind) { return evidence.notJudged(reason) }
       return expectation.times == .never
         ? evidence.neverJudged(reason) : evidence.missing(reason, since: evidence.window.lowerBound)
@@ -86,7 +86,8 @@ private struct AppJudge {
     }
   }
 
-  /// What the user does is no wake.
+  /// The reasons of launches and resumptions that come from the user. They don't count as wakes unless the promise
+  /// names them.
   private static let users = ["opened", "action"]
 
   private var wakes: [JournalEntry] {
@@ -178,7 +179,7 @@ private struct AppJudge {
     return isEarly ? evidence.entries[end] : nil
   }
 
-  /// `nil` if what a manager was told begins as promised.
+  /// The fault in the order of what a manager was told, or `nil` if it begins as promised.
   private func outOfOrder(_ lines: [JournalEntry], _ manager: String, isListed: Bool) -> Finding? {
     let calls = lines.map { $0.fields[call] ?? "" }
     let restorations = calls.indices.filter { calls[$0] == "willRestoreState" }
@@ -217,7 +218,7 @@ private struct AppJudge {
       let manager = line.fields[DelegateRecord.Field.manager.rawValue] ?? ""
       switch line.fields[call] {
       case "stateChanged":
-        // Links that end with the radio are not reported.
+        // When the radio goes off, its links end without being reported.
         latest = latest.filter { $0.key.pid != line.pid || $0.key.manager != manager }
       case "connected", "disconnected":
         let peer = line.fields[DelegateRecord.Field.peer.rawValue] ?? ""

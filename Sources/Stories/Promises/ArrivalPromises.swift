@@ -43,7 +43,8 @@ enum ArrivalPromises {
     },
   ]
 
-  /// `nil` if the story had killed the agent before its owner came home, and the user had not quit it.
+  /// Why the agent can't be relaunched on this return, or `nil` if it can: it had ended before its owner came home, and
+  /// the user has not given it up (`Evidence.givenUp`).
   private static func deadAgent(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding? {
     let (condition, cause) = evidence.condition(
       of: Recorded.agentIdentifier, on: absence.phone, before: home.lowerBound)
@@ -75,7 +76,7 @@ enum ArrivalPromises {
     }
   }
 
-  /// Up to the next thing that the story or its user does to the agent.
+  /// The part of the return before the story or the user does something to the agent.
   private static func untouched(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Range<Int> {
     let end = evidence.first(in: home) {
       isEnd($0, of: absence)
@@ -163,7 +164,8 @@ enum ArrivalPromises {
     return .kept("services \(services) were there at restoration", [restored])
   }
 
-  /// Until where what the return has restored must last: what the story does to the phone or a lock afterwards may end it.
+  /// The end of the part of a return in which the restored state must last. A later step of the story on the phone or a
+  /// lock may end that state.
   private static func disturbed(_ evidence: Evidence, _ absence: Absence, since index: Int, _ home: Range<Int>) -> Int {
     evidence.disturbance(in: (index + 1)..<home.upperBound, of: [absence.phone] + evidence.doors) ?? home.upperBound
   }
@@ -185,7 +187,7 @@ enum ArrivalPromises {
     guard let alive else {
       return evidence.missing("the agent did not find its subscription alive", since: arrival)
     }
-    // The lock recorded that it notified its subscribers since the return, and the phone that an offer arrived.
+    // The lock records that it notified its subscribers, and the phone records that an offer arrived.
     let sent = evidence.first(in: home) { $0.isLock(.offerSent) }
     guard let sent else { return evidence.missing("the lock sent no offer", since: arrival, [evidence.entries[alive]]) }
     let offer = evidence.first(in: home) {
@@ -221,7 +223,7 @@ enum ArrivalPromises {
     guard let connected = connections.first else {
       return evidence.missing("didConnect did not come after the resume", since: arrival, [evidence.entries[resumed]])
     }
-    // Until it is told that the link was lost again, or that the radio was.
+    // The connections count until the agent is told that the link was lost again, or that the radio's state changed.
     let end =
       evidence.first(in: connected..<range.upperBound) {
         $0.machine == absence.phone && ($0.isAgent(.didDisconnect) || $0.isAgent(.stateUpdated))

@@ -65,7 +65,7 @@ enum AwayPromises {
     },
   ]
 
-  /// How long a woken app may be awake if it does not rest: six times its 10 s (`docs/limits.md`), in nanoseconds.
+  /// How long a woken app may stay awake without resting, in nanoseconds: six times the usual 10 s (`docs/limits.md`).
   private static let wakeTime: Int64 = 60_000_000_000
 
   private static func requestHeld(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding {
@@ -78,15 +78,15 @@ enum AwayPromises {
     {
       return evidence.neverJudged("the phone had not met this lock before", [evidence.entries[arrival]])
     }
-    // From the last time when the user had it open, or when its link was lost, for which the system wakes it: from
-    // then on the app must not have been running and able to ask again.
+    // The silence begins when the user last had the agent open, or when its link was lost, because the system wakes it
+    // for that. From then on the agent must not have been running and able to ask again.
     let opened = evidence.last(before: arrival) { $0.isUsersCall && concerns($0) }
     let lost = evidence.last(before: arrival) { $0.isLink(.linkDown) && $0.isLink(of: absence.phone) }
     let from = max(absence.departure, opened ?? 0, lost ?? 0)
     func silences(_ entry: JournalEntry) -> Bool {
       concerns(entry) && (entry.isMark(.appKilled) || entry.isMark(.appReclaimed) || entry.isDaemon(.appSuspended))
     }
-    // Meanwhile other doors' links may have woken it.
+    // In a story with several doors, other doors' links may have woken it in between.
     var silenced =
       evidence.door == nil
       ? evidence.first(in: from..<arrival, where: silences)
@@ -123,8 +123,8 @@ enum AwayPromises {
       return pause(evidence, absence, home)
         ?? evidence.missing("no request of the agent completed after the return", since: arrival)
     }
-    // If a link is lost again, the request is held again and completes again. A latchkeyd that was started again completes for the
-    // agent what the one before had not told it.
+    // A request that completes again is right in two cases: a link was lost and the request was held again, or a
+    // restarted latchkeyd repeats a completion that the agent had not been told of.
     let again = completed.dropFirst().prefix { completion in
       evidence.first(in: index..<completion) { $0.isLink(.linkDown) && $0.isLink(of: absence.phone) } == nil
     }.filter { completion in
@@ -163,7 +163,8 @@ enum AwayPromises {
     return .kept("completed after \(held) of silence", [evidence.entries[silenced], first])
   }
 
-  /// The agent asked for its link only from a later time on, as one does that the lock turned away, and there was none by then.
+  /// Not judged if the agent asked for its link only from a later time on, as it does after the lock has turned it
+  /// away, and the story left no time for a link after that. Otherwise `nil`.
   private static func pause(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding? {
     let held = evidence.last(before: home.upperBound) {
       $0.isDaemon(.requestHeld) && $0.machine == absence.phone && $0.concerns(Recorded.agentIdentifier)
@@ -175,7 +176,8 @@ enum AwayPromises {
     return evidence.neverJudged("the agent had asked for its link only from a later time on", [held])
   }
 
-  /// What the story did to the phone's Bluetooth, of which its agent, which was only suspended, was woken to be told.
+  /// The story's step on the phone's Bluetooth of which a suspended agent was told when it was woken, or `nil` if there
+  /// was none.
   private static func radioFault(
     _ evidence: Evidence, _ silence: Range<Int>, _ phone: String, _ woken: JournalEntry
   ) -> JournalEntry? {
@@ -190,7 +192,7 @@ enum AwayPromises {
         && $0.concerns(Recorded.agentIdentifier)
     }
     guard let killed else { return evidence.notJudged("the agent was not killed while the owner was away") }
-    // An app that the user opens may run, so this promise no longer applies.
+    // An agent that the user opens may run, so this promise ends there.
     let opened = evidence.first(in: killed..<absence.away.upperBound) {
       $0.isUsersCall && $0.machine == absence.phone && $0.concerns(Recorded.agentIdentifier)
     }
@@ -215,7 +217,7 @@ enum AwayPromises {
       $0.isDaemon(.appLaunched) && $0.machine == killed.machine && $0.concerns(Recorded.lockIdentifier)
     }
     guard let launched else { return evidence.missing("the lock was not relaunched", since: kill, [killed]) }
-    // Its first lines may come before the daemon's line about the launch.
+    // The lock's first lines may come before latchkeyd's line about the launch.
     guard let started = evidence.first(in: after, where: { $0.isLock(.started) && $0.machine == killed.machine }) else {
       return evidence.missing("the relaunched lock did not start", since: kill, [evidence.entries[launched]])
     }

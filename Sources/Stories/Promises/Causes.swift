@@ -2,8 +2,9 @@ import Journal
 import JournalEvents
 
 extension Evidence {
-  /// What the user has done, after which the system may not relaunch the agent for anything that it asked for before: they quit it, or switched
-  /// Bluetooth off when it was not running. `nil` if they have opened it since.
+  /// The user's act after which the system may no longer relaunch the agent for its earlier requests: they quit it, or
+  /// they switched Bluetooth off while it was not running. `nil` if there was none, or if they have opened or asked the
+  /// agent since.
   func givenUp(by phone: String, before end: Int) -> (isQuit: Bool, line: JournalEntry)? {
     let latest = last(before: end) {
       guard $0.machine == phone else { return false }
@@ -16,18 +17,19 @@ extension Evidence {
     guard line.isSwitchingBluetoothOff else { return nil }
     switch condition(of: Recorded.agentIdentifier, on: phone, before: latest).0 {
     case .endedByStory, .crashed: return (false, line)
-    // A living agent is told, and asks again.
+    // A living agent is told of it, and asks again.
     case .neverRan, .running, .suspended: return nil
     }
   }
 
-  /// The same of an agent that was opened or asked only on the way or at the door, and so saw no approach, or not all of it.
+  /// As `givenUp`, for an agent that was opened or asked again only on the way home or at the door. It saw only a part
+  /// of the approach, or nothing of it.
   private func missedTheWay(by phone: String, _ home: Range<Int>) -> (isQuit: Bool, line: JournalEntry)? {
     let calls = indices(in: home) { $0.isUsersCall && $0.machine == phone && $0.concerns(Recorded.agentIdentifier) }
     return calls.lazy.compactMap { givenUp(by: phone, before: $0) }.first ?? givenUp(by: phone, before: home.upperBound)
   }
 
-  /// What a door's staying shut came from, as far as it was recorded after an owner's return.
+  /// Why a door stayed shut after an owner's return, as far as the records show it.
   func whyNotOpened(
     _ absence: Absence, _ home: Range<Int>, door: String
   ) -> (reason: String, lines: [JournalEntry]) {
@@ -52,7 +54,7 @@ extension Evidence {
         given.line)
     }
     if let asked = latest({ $0.isAgent(.unlockAsked) && $0.machine == phone }) {
-      // It saw nothing of the way home.
+      // The agent saw nothing of the way home.
       if ["noApproach", "noSignal"].contains(asked[.because]), let given = missedTheWay(by: phone, home) {
         return cause(given)
       }
@@ -77,7 +79,7 @@ extension Evidence {
     return cause("\(phone) wrote no unlock", entries[home.lowerBound])
   }
 
-  /// What stopped a lock's app that the story did not let go on, and that did not start again.
+  /// The story's step that made the lock's app hang, if the app has neither been continued nor started again since.
   private func hungLock(_ door: String, before end: Int) -> JournalEntry? {
     let turn = last(before: end) { entry in
       guard entry.machine == door else { return false }
@@ -87,7 +89,8 @@ extension Evidence {
     return turn.flatMap { entries[$0].isMark(.appHung) ? entries[$0] : nil }
   }
 
-  /// Links end as soon as they are up where only one of the two still has their pairing.
+  /// If only one of the two still has their pairing, each link ends as soon as it is up. Returns the latest record of
+  /// such links, unless an offer has arrived since.
   private func brokenPairing(
     of phone: String, with door: String, before end: Int
   ) -> (reason: String, lines: [JournalEntry])? {

@@ -91,8 +91,9 @@ enum DoorPromises {
     },
   ]
 
-  /// Whether the lock gives this reason for refusing a command, and had restarted before; or its bluetoothd had, and had lost the
-  /// phone's subscription, without which the answer can't be heard.
+  /// Whether the phone could not know that this command would be refused, because it was on its way when something
+  /// restarted. Either the lock's app had restarted, or its bluetoothd had and so lost the phone's subscription,
+  /// without which the phone can't hear the answer.
   private static func wasOnItsWay(_ refusal: JournalEntry, _ evidence: Evidence) -> Bool {
     switch refusal[.reason] {
     case "earlierRun":
@@ -106,11 +107,12 @@ enum DoorPromises {
     }
   }
 
-  /// Within this time of bluetoothd's end, the subscriptions that it had are renewed or their links ended, with time to spare: latchkeyd
-  /// waits 15 s for them.
+  /// How long after bluetoothd's end a lost subscription may be the cause of a refusal, in nanoseconds. latchkeyd waits
+  /// 15 s for subscriptions to be renewed, and then ends the links; the rest is a margin.
   private static let renewalNanoseconds: Int64 = 60_000_000_000
 
-  /// `nil` if the bolt was locked when this arrival began, or was locked during it, so that there was a door to open.
+  /// Not judged if the bolt was unlocked when this arrival began and was not locked during it. Otherwise `nil`: there
+  /// was a door to open.
   private static func openAlready(_ evidence: Evidence, _ home: Range<Int>, door: String) -> Finding? {
     let returned = evidence.entries[home.lowerBound]
     let walkEnds = returned.t + Int64((Double(returned[.over] ?? "") ?? 0) * 1e9)
@@ -168,7 +170,8 @@ enum DoorPromises {
     return .kept("\(writes), one movement, \(took) after the return", own + accepted + [open])
   }
 
-  /// Up to what a person asks of a door that is open: what follows from that is none of the arrival's.
+  /// The part of the arrival before a person asks something of the open door. What follows from that is not a result of
+  /// the arrival.
   private static func untilNextWord(_ evidence: Evidence, _ home: Range<Int>, door: String) -> Range<Int> {
     let opened = evidence.first(in: home) { $0.isLock(.boltMoved) && $0.machine == door && $0.isOpening }
     guard let opened else { return home }
@@ -181,7 +184,8 @@ enum DoorPromises {
     return home.lowerBound..<(asked ?? home.upperBound)
   }
 
-  /// `nil` if the phone opened by itself. On its owner's word it opens wherever that owner came from.
+  /// Not judged if the phone opened the door at its owner's word, because it does so wherever the owner comes from.
+  /// `nil` if the phone opened by itself.
   private static func onWord(_ evidence: Evidence, _ open: JournalEntry) -> Finding? {
     guard let index = evidence.first(in: 0..<evidence.window.upperBound, where: { $0 == open }),
       let cause = SafetyPromises.cause(evidence, of: index, door: open.machine),
@@ -190,7 +194,8 @@ enum DoorPromises {
     return evidence.neverJudged("the owner's word opened the door, and not the arrival", [cause, open])
   }
 
-  /// Whether the lock had told the phone before that it does not know this operation: the first write of it got lost.
+  /// Whether the lock had told the phone before that it does not know this operation. Then the first write of it got
+  /// lost, and this one repeats it.
   private static func isRepeat(_ written: JournalEntry, _ evidence: Evidence, _ home: Range<Int>) -> Bool {
     evidence.first(in: home) {
       $0.isAgent(.statusAnswered) && $0.machine == written.machine && $0.t <= written.t

@@ -3,15 +3,15 @@ import Journal
 import JournalEvents
 import Worlds
 
-/// What was recorded, in order, with the part of it that a promise is about, and the machines in the story.
+/// The records of a story, in order; the part of them that a promise is about; and the machines in the story.
 package struct Evidence: Sendable {
   package let entries: [JournalEntry]
   /// The chapter's part of `entries`.
   package let window: Range<Int>
   let machines: [MachineDescription]
-  /// The story stopped before its end, so what has not happened might still have.
+  /// The story stopped before its end, so something that has not happened might still have happened.
   let isCutOff: Bool
-  /// The machine whose lock it is about, if the story has several.
+  /// The machine whose lock the promise is about, if the story has several locks.
   let door: String?
   /// When the window ended, by the world's clock, in nanoseconds; `nil` where only records are known.
   let endsAt: Int64?
@@ -28,7 +28,7 @@ package struct Evidence: Sendable {
     self.endsAt = endsAt
     phones = machines.filter { $0.apps.contains(.agent) }.filter { phone in
       guard let door, !phone.mayKnow(door) else { return true }
-      // It was invited meanwhile.
+      // The phone was invited in the course of the story.
       return entries.contains { $0.process == Recorded.agent && $0.machine == phone.name && $0[.door] == door }
     }.map(\.name)
   }
@@ -42,7 +42,8 @@ package struct Evidence: Sendable {
 
   // MARK: Searching
 
-  /// The window if no range is given. A range may begin before the window, but never ends after it.
+  /// The range without what comes after the window; the window if no range is given. A range may begin before the
+  /// window.
   private func bounded(_ range: Range<Int>?) -> Range<Int> { range?.clamped(to: 0..<window.upperBound) ?? window }
 
   func first(in range: Range<Int>? = nil, where matches: (JournalEntry) -> Bool) -> Int? {
@@ -92,7 +93,7 @@ package struct Evidence: Sendable {
     return Finding(judgement: .notReached, reason: "\(reason) before the story stopped", evidence: lines)
   }
 
-  /// When what follows from this line has happened, if all goes well, in nanoseconds; `nil` for any other line.
+  /// By when, in nanoseconds, the consequence of this line has happened if all goes well; `nil` for a line without one.
   private func due(_ index: Int) -> Int64? {
     let entry = entries[index]
     if entry.isMark(.ownerLeft) { return entry.wayEnds + LeavingPromises.lockingTime }
@@ -100,10 +101,10 @@ package struct Evidence: Sendable {
     return entry.isAgent(.unlockWritten) ? entry.t + Self.answerTime : nil
   }
 
-  /// How long a phone at the door may take to open it, and waits for the lock's answer.
+  /// How long a phone at the door may take to open it and to get the lock's answer, in nanoseconds.
   private static let answerTime = HomeConfiguration().answerPatience.wholeNanoseconds
 
-  /// `nil` if there is a lock to observe: one that recorded its start.
+  /// Why nothing can be said about a lock, or `nil` if one has recorded something.
   var withoutLock: Finding? {
     guard !doors.isEmpty else { return neverJudged("the story has no lock") }
     guard first(in: 0..<window.upperBound, where: { $0.process == Recorded.lock }) != nil else {
@@ -127,7 +128,7 @@ package struct Evidence: Sendable {
       .map { entries[$0].isLink(.linkUp) }
   }
 
-  /// The first step that ends links of these machines, or that their apps notice by itself.
+  /// The first step that ends links of these machines, or that their apps notice without a link.
   func disturbance(in range: Range<Int>, of machines: [String]) -> Int? {
     first(in: range) { entry in
       guard machines.contains(entry.machine) else { return false }

@@ -47,10 +47,11 @@ package struct Expectation: Sendable, Equatable {
   package var kind: Kind
   /// The app, unless the promise is about a radio.
   package var app: InstalledApp?
-  /// The machines with the app, or with the radio: it holds on each of them. The phones for which the door may open.
+  /// The machines with the app or the radio; the promise must hold on each. For `openedOnlyFor`: the phones for which
+  /// the door may open.
   package var machines: [String]
   package var times = Times.once
-  /// The event: of the system for `told` and `woken`, of the app for `recorded`. `nil`: any.
+  /// The name of the event, or `nil` for any: an event of the system for `told` and `woken`, of the app for `recorded`.
   package var event: String?
   /// Fields of the record that must have exactly these values.
   package var fields: [String: String] = [:]

@@ -30,8 +30,8 @@ enum LeavingPromises {
     if let doorMark, evidence.entries[doorMark].isMark(.fault), evidence.entries[doorMark][.door] == "open" {
       return evidence.neverJudged("the door stood open when the owner left", [evidence.entries[doorMark], left])
     }
-    // An owner who turns back on the way is still out of range for a while. The bolt has until the link is there
-    // again.
+    // An owner who turns back on the way is still out of range for a while. The bolt has time to lock until the link is
+    // there again.
     var end = absence.away.upperBound
     if let arrival = absence.arrival, absence.hasWay {
       end =
@@ -61,7 +61,8 @@ enum LeavingPromises {
       return evidence.missing(
         "the bolt did not lock while the owner was away", since: absence.departure, moves.isEmpty ? [left] : moves)
     }
-    // Another owner's phone may open it later, and another owner may leave; each has a departure of its own.
+    // Another owner's phone may open the door later, or another owner may leave. Each of these has an absence of its
+    // own.
     let others = evidence.everyAbsence().contains {
       $0.phone != absence.phone && absence.away.overlaps($0.away.lowerBound..<$0.end)
     }
@@ -71,10 +72,11 @@ enum LeavingPromises {
     return .kept("locked \(elapsed(from: left, to: first)) after leaving", [first])
   }
 
-  /// How long a lock may take to lock behind its owner, in nanoseconds: the link is lost first, and the lock waits for its return.
+  /// How long a lock may take to lock behind its owner, in nanoseconds. The link must be lost first, and the lock then
+  /// waits for it to come back.
   static let lockingTime: Int64 = 45_000_000_000
 
-  /// How long a lock waits for a lost link's return, in nanoseconds.
+  /// How long a lock waits for a lost link to come back, in nanoseconds.
   private static let leavingDelay: Int64 = 10_000_000_000
 
   /// Until when a lock has to lock behind an owner who leaves.
@@ -82,8 +84,9 @@ enum LeavingPromises {
     evidence.entries[absence.departure].wayEnds + lockingTime
   }
 
-  /// The lock was in passage mode when it had to lock behind its owner. Whether that mode ends or begins later does not matter: a lock
-  /// locks when its owner has left, and not when its mode changes.
+  /// The line that put the lock into passage mode, if it was in that mode at some time when it should have locked
+  /// behind its owner. A later change of the mode does not matter, because a lock locks when its owner has left, and
+  /// not when its mode changes.
   private static func passageMode(_ evidence: Evidence, _ absence: Absence, door: String) -> JournalEntry? {
     func isMode(_ entry: JournalEntry) -> Bool { entry.isLock(.modeChanged) && entry.machine == door }
     let limit = lockingLimit(evidence, absence)
@@ -95,7 +98,8 @@ enum LeavingPromises {
   /// How often a lock tries to lock behind its owner: once, and three times more (docs/lock-driver.md).
   private static let lockingTries = 4
 
-  /// The lock's tries to lock behind its owner, each of which jammed, if it tried as often as it should, or still had time to.
+  /// The lock's jammed tries to lock behind its owner, if it tried as often as it should, or the absence ended before
+  /// it had time to try again. Otherwise `nil`.
   private static func jammed(_ evidence: Evidence, _ absence: Absence, door: String) -> [JournalEntry]? {
     let jams = evidence.all(in: absence.away) {
       $0.isLock(.boltJammed) && $0.machine == door && $0[.to] == "locked"
@@ -105,9 +109,10 @@ enum LeavingPromises {
     return jams.count >= lockingTries || end - last.t < lockingTime ? jams : nil
   }
 
-  /// A machine whose phone had proven itself to the lock before, and kept its link while the lock would have locked behind the other. What
-  /// it does later is its owner's own departure. A link that was lost because the door's machine went down is nobody's departure, if the
-  /// phone has one again when that machine is back.
+  /// Another phone that stayed at the door: it had proven itself to the lock before, and kept its link for as long as
+  /// the lock might have locked behind the owner who left. A later loss of its link is its own owner's departure. A
+  /// link that ended because the door's machine went down does not count as lost if the phone gets one again when that
+  /// machine is back.
   private static func stayed(_ evidence: Evidence, _ absence: Absence, door: String) -> String? {
     let proofs = evidence.all(in: 0..<absence.departure) {
       $0.machine != absence.phone
@@ -132,7 +137,8 @@ enum LeavingPromises {
     }
   }
 
-  /// Whether this machine was down when the link was lost, or had been down just before, so that the link ended by itself.
+  /// Whether this machine was down when the link was lost, or had been down shortly before, which explains the lost
+  /// link.
   private static func wasDown(_ evidence: Evidence, _ machine: String, at lost: Int) -> Bool {
     let last = evidence.last(before: lost + 1) {
       $0.machine == machine && ($0.isMark(.machineDown) || $0.isMark(.machineUp))
@@ -151,7 +157,7 @@ enum LeavingPromises {
     let links = evidence.all(in: absence.away) {
       ($0.isLink(.linkUp) || $0.isLink(.linkDown)) && $0.isLink(of: absence.phone)
     }
-    // An owner on foot passes the edge of the range, where links come and go. Beyond it there are none.
+    // An owner on foot passes the edge of the range, where links come and go. When the walk is over, there are none.
     let gone = left.wayEnds
     let isOver = evidence.entries[absence.away].last.map { $0.t >= gone } ?? false
     guard links.last?.isLink(.linkDown) == true || isOver else {

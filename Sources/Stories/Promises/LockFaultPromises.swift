@@ -24,7 +24,7 @@ enum LockFaultPromises {
           guard let asked = evidence.first(in: hung, where: isQuestion) else {
             return evidence.notJudged("no phone asked the lock for anything while it hung")
           }
-          // Its system has 5 s to answer. A link lost before that was not lost because of the request.
+          // latchkeyd has 5 s to answer in the app's place. A link that was lost before had another reason.
           let isRead = evidence.entries[asked].isAgent(.offerAsked)
           let limit = evidence.entries[asked].t + (isRead ? 0 : confirmationLimit) + 5_000_000_000
           let phone = evidence.entries[asked].machine
@@ -38,7 +38,7 @@ enum LockFaultPromises {
             "its system answered nothing for it", since: asked,
             [hung.lowerBound, asked].map { evidence.entries[$0] })
         }
-        // Other phones' links have nothing to do with it, and what the story does to this one ends it anyway.
+        // Other phones' links don't matter, and a step of the story may end this phone's link anyway.
         let asked = evidence.last(before: expired, where: isQuestion).map { evidence.entries[$0].machine }
         let phone = asked.map { [$0] } ?? evidence.phones
         let door = evidence.entries[expired].machine
@@ -64,7 +64,7 @@ enum LockFaultPromises {
     guard evidence.isLinked(phone, before: kill) == true else {
       return evidence.neverJudged("\(phone) was not connected when the lock died", [killed])
     }
-    // Until an owner leaves, or the lock is killed again.
+    // The part of the story until an owner leaves, or the lock is killed again.
     let end =
       evidence.first(in: evidence.rest(from: kill + 1)) {
         ($0.isMark(.ownerLeft) && $0.machine == phone)
@@ -116,7 +116,7 @@ enum LockFaultPromises {
       }
       return evidence.neverJudged("no request was open when the link was lost", [evidence.entries[first]])
     }
-    // The only crash that is expected here, seen either by the service manager or by latchkeyd.
+    // The crash of bluetoothd is the only one that is expected here. The service manager or latchkeyd reports it.
     let gone = evidence.all(in: evidence.rest(from: closed)) {
       $0.isMark(.processFailed) || ($0.isDaemon(.bluetoothState) && $0[.state] == "resetting")
     }
@@ -132,7 +132,7 @@ enum LockFaultPromises {
     return .kept("closed; bluetoothd died of it and came back", [evidence.entries[closed], evidence.entries[back]])
   }
 
-  /// Each time from when the lock hangs until it continues, is ended, or the story ends.
+  /// Judges each time in which the lock hangs, until it is continued, ends, or the story ends.
   private static func eachHanging(_ evidence: Evidence, _ judge: (Range<Int>) -> Finding) -> Finding {
     let hangs = evidence.indices { $0.isMark(.appHung) && $0.concerns(Recorded.lockIdentifier) }
     guard !hangs.isEmpty else { return evidence.notJudged("the lock did not hang") }
@@ -151,12 +151,13 @@ enum LockFaultPromises {
       }, of: "hanging")
   }
 
-  /// A phone asks the lock for something that the lock must answer.
+  /// Whether a phone asks the lock for something that the lock must answer.
   private static func isQuestion(_ entry: JournalEntry) -> Bool {
     entry.isAgent(.offerAsked) || entry.isAgent(.statusWritten) || entry.isAgent(.unlockWritten)
   }
 
-  /// A command is first written without a response. Until it is written again to be confirmed, no request is open.
+  /// How long after its first write a command is written again with a response, in nanoseconds. The first write is
+  /// without a response, so no request is open until then.
   private static let confirmationLimit: Int64 = 3_000_000_000
 
   private static func isOpenQuestion(_ entry: JournalEntry, at t: Int64) -> Bool {

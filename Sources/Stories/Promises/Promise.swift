@@ -8,7 +8,7 @@ package struct Promise: Sendable {
   package let meaning: String
   /// The rows of the requirements that it covers.
   package let rows: [String]
-  /// In a story with several locks it is judged at each.
+  /// Whether the promise is judged at each lock of a story with several locks.
   private let isAboutDoors: Bool
   private let check: @Sendable (Evidence) -> Finding
 
@@ -56,9 +56,10 @@ package struct Promise: Sendable {
 package enum Judgement: String, Sendable, Codable, Equatable {
   case kept
   case broken
-  /// What it is about did not happen in this story, or can't be observed in this world: neither kept nor broken.
+  /// The situation of the promise did not occur in this story, or can't be observed in this world: neither kept nor
+  /// broken.
   case notJudged = "not judged"
-  /// The story stopped before it could be judged: neither kept nor broken.
+  /// The story stopped before the promise could be judged: neither kept nor broken.
   case notReached = "not reached"
 }
 
@@ -75,10 +76,10 @@ package struct Finding: Sendable, Equatable {
     Finding(judgement: .broken, reason: reason, evidence: evidence)
   }
 
-  /// Combines the findings about each time that something happened. One broken time breaks the promise, and a time
-  /// that was not reached leaves it open. Times that can't be judged are ignored.
+  /// Combines the findings about each time that something happened. One broken finding breaks the promise, and one that
+  /// was not reached leaves it open. Findings that were not judged are ignored.
   ///
-  /// - Parameter what: the word for such a time, such as "absence".
+  /// - Parameter what: the word for one such time, such as "absence".
   static func all(_ findings: [Finding], of what: String, plural: String? = nil) -> Finding {
     guard findings.count > 1 else {
       return findings.first ?? Finding(judgement: .notJudged, reason: "there is no \(what)", evidence: [])

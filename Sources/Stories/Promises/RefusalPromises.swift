@@ -13,11 +13,11 @@ enum RefusalPromises {
     }
   ]
 
-  /// Results of a command that is no refusal: it was done, or the bolt could not.
+  /// The results of a command that the lock did not refuse: it did the command, or the bolt could not.
   private static let tried: Set = ["done", "notNeeded", "jammed", "failed", "busy", "doorOpen", "unknownOperation"]
 
   private static func refusalsLogged(_ evidence: Evidence) -> Finding {
-    // The newest record that anything has named so far.
+    // The highest record number that any line has named so far.
     var newest: Int64 = 0
     var told: Set<String> = []
     var refused: [JournalEntry] = []

@@ -41,8 +41,9 @@ enum SafetyPromises {
     func allows(at t: Int64) -> Bool { t <= walkEnds + Self.grace || (!hasOpened && !wasOpen) }
   }
 
-  /// How old the word may be for which a phone writes: latchkeyd keeps it for an agent that does not take it for 45 s, and the
-  /// agent for 20 s. The rest is for a lock that is busy, or jams and is tried again.
+  /// How old an owner's word may be when the phone writes for it, in nanoseconds. latchkeyd keeps a word for 45 s for
+  /// an agent that does not take it, and the agent keeps it for 20 s. The rest is for a lock that is busy, or that jams
+  /// and is tried again.
   private static let wordLifetime: Int64 = 120_000_000_000
 
   private static func openedOnlyOnArrival(_ evidence: Evidence, door: String) -> Finding {
@@ -113,7 +114,7 @@ enum SafetyPromises {
     return .kept("\(count(opened.count, "opening")), each by somebody who came or asked for it", opened)
   }
 
-  /// The agent's write that moved the bolt: that of the latest operation that the lock had accepted.
+  /// The agent's write that moved the bolt: the write of the operation that the lock had accepted last.
   static func cause(_ evidence: Evidence, of index: Int, door: String) -> JournalEntry? {
     let moved = evidence.entries[index]
     let accepted = evidence.last(before: index) {

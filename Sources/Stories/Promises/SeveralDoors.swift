@@ -3,10 +3,11 @@ import Journal
 import JournalEvents
 import Worlds
 
-// In a story with several locks, each promise about a door is judged at each of them, from what concerns that one.
+// // In a story with several locks, each promise about a door is judged for each lock, from the records that concern
+// that lock.
 extension Evidence {
-  /// The same without what concerns only other locks: what is done to them and what they record, their links, and what agents do
-  /// about them.
+  /// The records without those that concern only other locks: the steps on them, their own lines and links, and what
+  /// agents record about them.
   func about(_ door: String) -> Evidence {
     let others = Set(doors).subtracting([door])
     let peripherals = peripherals(of: door)
@@ -15,7 +16,8 @@ extension Evidence {
     }
   }
 
-  /// The same without the links of its machines with other devices: a phone may have a watch, and a door's machine may be a sensor.
+  /// The records without links to devices that are neither a phone with the agent nor a door. A phone may have a watch,
+  /// and a door's machine may be a sensor.
   func aboutDoors() -> Evidence {
     let doors = Set(doors)
     return doors.isEmpty ? self : without(door: door) { isLinkOfOthers($0, doors) }
@@ -35,7 +37,7 @@ extension Evidence {
       endsAt: endsAt)
   }
 
-  /// A link of which both ends are known, and which is not between one of these doors and a phone with the agent.
+  /// Whether this is a link whose two ends are known, and are not one of these doors and a phone with the agent.
   private func isLinkOfOthers(_ entry: JournalEntry, _ doors: Set<String>) -> Bool {
     guard entry.isLink(.linkUp) || entry.isLink(.linkDown), let central = entry[.central],
       let peripheral = entry[.peripheral]
@@ -44,13 +46,13 @@ extension Evidence {
     return !((doors.contains(peripheral) && isPhone(central)) || (doors.contains(central) && isPhone(peripheral)))
   }
 
-  /// A lock as the system on a phone calls it.
+  /// A device as the system of a phone identifies it.
   private struct Peripheral: Hashable {
     var phone: String
     var identifier: String
   }
 
-  /// What phones have taken for this door's lock, and not found to be another's.
+  /// The devices that phones took for this door's lock and did not find to be another lock.
   private func peripherals(of door: String) -> Set<Peripheral> {
     var (met, wrong): (Set<Peripheral>, Set<Peripheral>) = ([], [])
     for entry in entries where entry.process == Recorded.agent && entry[.door] == door {
@@ -61,7 +63,8 @@ extension Evidence {
     return met.subtracting(wrong)
   }
 
-  /// A system's line about a request for another lock. Of a phone that has not met this one, each is.
+  /// Whether this is a system's line about a request for another lock. If the phone has not met this lock, all its
+  /// requests are for others.
   private func isAboutOther(_ entry: JournalEntry, than peripherals: Set<Peripheral>) -> Bool {
     guard entry.isDaemon(.requestCompleted), entry.concerns(Recorded.agentIdentifier),
       let identifier = entry[.peripheral]
@@ -72,7 +75,8 @@ extension Evidence {
   private func concerns(_ entry: JournalEntry, only others: Set<String>, not door: String) -> Bool {
     if entry.isLink(.linkUp) || entry.isLink(.linkDown) { return isLinkOfOthers(entry, [door]) }
     if entry.process == Recorded.lock { return entry.machine != door }
-    // That a lock is another door's is told for that door, and is about this lock.
+    // The agent records `otherLock` for the door that it looked for, but the line is about the lock that it found,
+    // which may be this one.
     if entry.isAgent(.otherLock) { return false }
     if entry.process == Recorded.agent { return entry[.door].map(others.contains) ?? false }
     if entry.isMark(.userUnlocked) || entry.isMark(.userAsked) || entry.isMark(.userAnswered) {
@@ -83,8 +87,9 @@ extension Evidence {
     return others.contains(entry.machine) && !isPhone
   }
 
-  /// The refusals by which a phone with several doors found out that this is not the lock for which it looked: it has no
-  /// other way. Each such finding explains those on the link on which it was made, and at most as many as a phone tries.
+  /// The refusals by which a phone with several doors learned that this is not the lock that it looked for. It can't
+  /// find out in another way. Each such discovery explains the refusals on the same link, at most `searchAttempts` of
+  /// them.
   var refusalsOfSearches: Set<Int> {
     guard let door else { return [] }
     var explained: Set<Int> = []
@@ -113,8 +118,8 @@ extension Evidence {
     return from.contains { isNear($0, door, at: absence.departure) }
   }
 
-  /// The door to which an owner has come instead of this one: of the doors there that the phone may open, the nearest to the end
-  /// of the way.
+  /// The door to which an owner has come instead of this one, or `nil`: the nearest to the end of the walk of those
+  /// doors that the phone may open.
   func elsewhere(_ absence: Absence) -> String? {
     guard let door, let arrival = absence.arrival, let place = place(entries[arrival], .x, .y) else { return nil }
     let doors = machines.filter { $0.apps.contains(.lock) }
@@ -125,7 +130,7 @@ extension Evidence {
       ($0.name == door || phone?.mayKnow($0.name) ?? true) && isNear(place, $0.name, at: arrival)
     }
     let nearest = (own.isEmpty ? doors : own).min { $0.distance < $1.distance }
-    // Whoever goes to another door, and not to their own beside it.
+    // An owner may also walk to another door, and not to their own door beside it.
     if let nearest, nearest.name == door, nearest.distance > Self.besideDoor,
       let other = doors.min(by: { $0.distance < $1.distance }), other.distance < nearest.distance
     {
@@ -134,10 +139,10 @@ extension Evidence {
     return nearest.flatMap { $0.name == door ? nil : $0.name }
   }
 
-  /// No signal is as strong as at the door from farther away, in metres, if nothing but distance counts.
+  /// How far from the door a signal can be as strong as at the door, in metres, if only distance weakens it.
   private static let besideDoor = 8.0
 
-  /// Whether an owner's way ends at the home of this door.
+  /// Whether an owner's walk ends at the home of this door.
   func endsHere(_ entry: JournalEntry, at index: Int) -> Bool {
     guard let door, let place = place(entry, .x, .y) else { return true }
     return isNear(place, door, at: index)

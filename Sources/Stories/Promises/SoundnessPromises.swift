@@ -42,14 +42,14 @@ enum SoundnessPromises {
         var machine: String
         var pid: Int32
         var peripheral: String?
-        /// The door for which it is told, of a phone with several.
+        /// The door that the record names, on a phone with several doors.
         var door: String?
       }
       var latest: [Listener: JournalEntry] = [:]
       var told: [JournalEntry] = []
       for entry in evidence.entries[evidence.window] where entry.process == Recorded.agent {
         if entry.isAgent(.stateUpdated) {
-          // Links that end with the radio are not reported.
+          // When the radio goes off, its links end without being reported.
           latest = latest.filter { $0.key.machine != entry.machine || $0.key.pid != entry.pid }
         }
         guard entry.isAgent(.didConnect) || entry.isAgent(.didDisconnect) else { continue }
@@ -80,7 +80,7 @@ enum SoundnessPromises {
     },
   ]
 
-  /// `nil` if there was a process that could crash and log.
+  /// Why there is nothing to judge, or `nil` if there was a process that could crash and write records.
   private static func silent(_ evidence: Evidence) -> Finding? {
     let range = 0..<evidence.window.upperBound
     // A system that could not even start counts as ended.

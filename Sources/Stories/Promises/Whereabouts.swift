@@ -4,11 +4,11 @@ import JournalEvents
 import Worlds
 
 extension Evidence {
-  /// No phone beyond this is at the door's home, in metres. Radios reach less far.
+  /// How far from the door its home reaches, in metres. No radio reaches as far.
   private static let homeRadius = 50.0
 
-  /// Whether the story has taken a machine far away from the door, or has it there from the beginning. `false` if its
-  /// place is not known, as that of a real machine.
+  /// Whether a machine is far away from the door at this point of the story. `false` if its place is not known, as on a
+  /// real machine.
   func isFar(_ machine: String, from door: String, at index: Int) -> Bool {
     guard let places = positions(of: machine, at: index) else { return false }
     return places.allSatisfy { (distance($0, to: door, at: index) ?? 0) > Self.homeRadius }
@@ -42,8 +42,8 @@ extension Evidence {
     return Place(x: x, y: y)
   }
 
-  /// Where a way home that begins with this line was broken off, by a jump or by a way that leads away from every door, or `nil` if it
-  /// was not.
+  /// The index at which a walk home that begins with this line was broken off, by a jump or by a walk that leads away
+  /// from every door, or `nil` if it was not.
   func brokenOff(_ index: Int) -> Int? {
     let way = entries[index]
     guard way.isMark(.ownerReturned) else { return nil }

@@ -13,7 +13,7 @@ package struct EnergyUse: Sendable, Codable, Equatable {
   package var awakeSeconds = 0.0
   /// How long the machine had links.
   package var linkSeconds = 0.0
-  /// How long it waited for one, as the side that connects.
+  /// How long it waited for a link, as the side that connects.
   package var scanSeconds = 0.0
   /// How long it advertised.
   package var advertisingSeconds = 0.0
@@ -30,7 +30,7 @@ package struct EnergyUse: Sendable, Codable, Equatable {
     scanSeconds * Self.scanShare + advertisingSeconds * Self.advertisingShare + linkSeconds * Self.linkShare
   }
 
-  /// Of the machines that had a link, in alphabetical order.
+  /// The use of each machine that had a link, in alphabetical order.
   /// - Parameter entries: in order of time.
   package static func of(_ entries: [JournalEntry]) -> [EnergyUse] {
     var machines: [String: Machine] = [:]
@@ -55,7 +55,8 @@ package struct EnergyUse: Sendable, Codable, Equatable {
     var isPeripheral = false
     var links = 0
     var since: Int64
-    /// Whether it waits for its first link, as far as its apps' requests and services tell. That it did so is known once it has one.
+    /// Whether it seems to wait for its first link, by its apps' requests or services. That time counts only once the machine has
+    /// had a link.
     var mayScan = false
     var mayAdvertise = false
     private var unprovenScanSeconds = 0.0

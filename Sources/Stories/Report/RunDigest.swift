@@ -24,8 +24,8 @@ package struct RunDigest: Sendable {
 
   /// A state that may change several times in one moment: only the last value counts.
   static let states: Set = [Recorded.Agent.stateUpdated.rawValue, Recorded.Lock.stateUpdated.rawValue]
-  /// How the system sees the adapter in between is chance. The radio's events have the adapter's state, and the apps'
-  /// events what they were told.
+  /// The adapter's states as latchkeyd sees them are left out, because it sees some of them only by chance. The radio's
+  /// events have the adapter's state, and the apps' events have what the apps were told.
   static let passing: Set = [Recorded.Daemon.bluetoothState.rawValue]
 
   /// The events of one kind that one process recorded in one moment.

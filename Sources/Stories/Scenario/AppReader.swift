@@ -13,7 +13,7 @@ struct AppReader {
   static let maximumTextLength = 4096
   static let maximumPropertyListSize = 1 << 20
 
-  /// The background modes that Apple documents. A misspelt one would silently be none.
+  /// The background modes that Apple documents. A misspelt mode would have no effect and no error.
   static let backgroundModes = [
     "bluetooth-central", "bluetooth-peripheral", "audio", "external-accessory", "fetch", "location",
     "nearby-interaction",
@@ -57,7 +57,7 @@ struct AppReader {
 
   // MARK: Info.plist
 
-  /// A path in a scenario counts from the scenario's folder.
+  /// A relative path is relative to the scenario's folder.
   private func path(_ text: String) -> String {
     let text = (text as NSString).expandingTildeInPath
     guard !text.hasPrefix("/") else { return text }
@@ -132,7 +132,7 @@ struct AppReader {
     return identifier
   }
 
-  /// As latchkeyd requires it.
+  /// Whether latchkeyd accepts this as a bundle identifier.
   private static func isIdentifier(_ text: String) -> Bool {
     guard (1...128).contains(text.utf8.count), !text.hasPrefix("."), !text.hasPrefix("-") else { return false }
     return text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "." || $0 == "-") }
@@ -156,7 +156,8 @@ struct AppReader {
     "LatchkeyAdvertisingIntervalMilliseconds", "LatchkeyAdmitsCentrals", "LatchkeySystemdUnit",
   ]
 
-  /// An `Info.plist` may have any keys. But one that is almost a known one would silently be none.
+  /// An `Info.plist` may have any keys. But a key that is almost a known one is likely misspelt, and would have no
+  /// effect and no error.
   private func checkNames(_ keys: [String: Any], _ reader: MappingReader) throws(ScenarioError) {
     for key in keys.keys.sorted() where !Self.keys.contains(key) {
       let nearest = EventNames.nearest(to: key, among: Self.keys)
@@ -175,7 +176,7 @@ struct AppReader {
       guard let any = keys[key], !(any is Value) else { return }
       throw reader.error("\(key) of \(reader.subject) is not \(what)", at: "info plist")
     }
-    /// - Parameter isValid: of a number, which is no truth value.
+    /// - Parameter isValid: whether a number is valid. A Boolean is not a number.
     func checkNumber(_ key: String, _ what: String, _ isValid: (Double) -> Bool) throws(ScenarioError) {
       guard let any = keys[key] else { return }
       let number = (any as? NSNumber).flatMap { String(cString: $0.objCType) == "c" ? nil : $0.doubleValue }

@@ -73,12 +73,12 @@ enum EventNames {
     throw reader.error("the event '\(event)' has no field '\(field)'", at: field, choices: known.sorted())
   }
 
-  /// The program of the agent or the lock, for an author who names it as among a machine's apps.
+  /// The program of the agent or the lock, if the author wrote the name that a machine's apps use.
   static func program(_ process: String) -> String {
     InstalledApp.own.first { $0.name == process }?.program ?? process
   }
 
-  /// In a story with several locks, the agent's records name doors by their machines.
+  /// Checks the field `door`: in a story with several locks, the agent's records name doors by their machines.
   private static func check(
     doorIn fields: MappingReader, of event: String, process: String?, _ machines: [MachineDescription]
   ) throws(ScenarioError) {
@@ -90,7 +90,7 @@ enum EventNames {
     throw fields.error("'\(key)' is a machine with a lock, which '\(door)' is not", at: key, choices: doors)
   }
 
-  /// An event of an app, the agent and the lock among them, comes from a machine that has it.
+  /// Checks that some machine has the app, also the agent or the lock, that records the event.
   static func check(
     places machines: [MachineDescription], of pattern: EventPattern, _ reader: MappingReader
   ) throws(ScenarioError) {
@@ -122,8 +122,8 @@ enum EventNames {
     Event(rawValue: event).map { Set($0.fields.map(\.rawValue)) }
   }
 
-  /// What somebody who wrote this name may have meant: the few names that differ least from it or have it in them; all names if
-  /// there are no such, and not too many to read.
+  /// The names that an author who wrote this name may have meant: the few that are most like it, or that contain it.
+  /// All names if there are none like it, and if they are few enough to read.
   static func nearest(to name: String, among names: Set<String>) -> [String] {
     let ordered = names.map { (distance: distance($0, name), name: $0) }.sorted { $0 < $1 }
     guard let best = ordered.first?.distance else { return [] }
@@ -135,12 +135,12 @@ enum EventNames {
     return ordered.prefix(4).filter { $0.distance <= best + 2 }.map(\.name)
   }
 
-  /// So many names are still of use in an error.
+  /// The most names that are still of use in an error.
   private static let readableCount = 40
 
   /// How many letters must be inserted, removed or changed to turn one into the other (Levenshtein).
   static func distance(_ one: String, _ other: String) -> Int {
-    // Long enough for every known name. Texts in a file may have any length.
+    // 64 letters are enough for every known name. A text in a file may have any length.
     let (one, other) = (Array(one.prefix(64)), Array(other.prefix(64)))
     var row = Array(0...other.count)
     for (line, letter) in one.enumerated() {

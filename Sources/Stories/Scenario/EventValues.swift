@@ -6,8 +6,8 @@ import LockFirmware
 import LockProtocol
 import Worlds
 
-/// The values that a field of an event can have, where these are a closed set: a step that waits for another one waits in
-/// vain. They are those of the types that the programs record, so that nothing is listed twice.
+/// The values that a field of an event can have, if they are a closed set. A step that waits for another value would
+/// wait in vain. The values come from the types that the programs record, so nothing is listed twice.
 struct EventValues {
   private let machines: [MachineDescription]
   /// The apps of the machine in question, or of all.
@@ -63,7 +63,7 @@ struct EventValues {
     // Nobody could hear the answer, because the phone is not subscribed.
     case (.commandRefused, .reason): words(RefusalReason.self).union(["unsubscribed"])
     case (.requestAccepted, .request): words(LockRequest.Kind.self)
-    // It had no room even to read which it was.
+    // The lock had no room to read even the kind of the request.
     case (.noRoom, .request): words(LockRequest.Kind.self).union(["too long"])
     case (.boltMoved, .to), (.boltJammed, .to): words(BoltTarget.self)
     case (.boltMoved, .cause), (.boltJammed, .cause): words(MovementCause.self)
@@ -81,7 +81,7 @@ struct EventValues {
     case (.bluetoothState, .state): words(ManagerState.self)
     case (.appLaunched, .reason): texts(LaunchReason.self)
     case (.appLaunched, .because), (.wakeEnded, .because): wakes
-    // Its user opens it.
+    // A suspended app is also resumed when its user opens it.
     case (.appResumed, .because): wakes.union([LaunchReason.opened.rawValue])
     case (.appAuthorization, .state): ["allowed", "denied"]
     case (.actionCompleted, .succeeded): flags
@@ -112,7 +112,7 @@ struct EventValues {
     }
   }
 
-  /// What the lock's sensor and a hand at the door are recorded as.
+  /// The door's positions, as the lock's sensor and a hand at the door are recorded.
   private static let doors: Set<String> = ["open", "shut"]
   private static let flags: Set<String> = ["true", "false"]
   private static let wakes = texts(Event.Kind.self).union([WakeReason.adopted, .restore].map(\.rawValue))

@@ -31,7 +31,7 @@ struct ExpectationReader {
     }
   }
 
-  /// What is wrong with a promise of one word that is none.
+  /// The error for a promise of one word that does not exist.
   func refusal(ofWord name: String, line: Int?) -> ScenarioError {
     if let kind = Self.kind(like: name), Promise.named(Self.hyphenated(name)) == nil || name == kind.rawValue {
       let subject =
@@ -51,7 +51,7 @@ struct ExpectationReader {
       choices: meant.map { [$0.name] } ?? Promise.all.map(\.name))
   }
 
-  /// The promise about an app or a radio with these words, which stand apart in its name.
+  /// The kind of promise about an app or a radio with this name. The words may be separated by hyphens or by spaces.
   private static func kind(like name: String) -> Expectation.Kind? {
     Expectation.Kind.allCases.first { hyphenated($0.rawValue) == hyphenated(name) }
   }

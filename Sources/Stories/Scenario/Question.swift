@@ -10,10 +10,10 @@ package struct Question: Sendable, Equatable {
     case room
     case invite(GuestTerms)
     case guests
-    /// The invitation that was made for this guest, under the name that the door gets here.
+    /// Accepts the invitation that was made for this guest, and gives the door this name on the guest's phone.
     case accept(guest: String, door: String)
     case revoke(Revoked)
-    /// The list that was made when these were revoked.
+    /// Carries the revocation list that an earlier step made for this guest or phone to the lock.
     case carry(Revoked)
   }
 
@@ -55,7 +55,7 @@ package struct Question: Sendable, Equatable {
 
   var isInvitation: Bool { if case .invite = matter { true } else { false } }
 
-  /// The command's words without the question's own, for records: `guests invite`.
+  /// The command's own words, without its arguments, for records: `guests invite`.
   package var command: String {
     switch matter {
     case .unlock: "unlock"
@@ -94,19 +94,19 @@ package struct Question: Sendable, Equatable {
   }
 }
 
-/// An invitation as a story has it.
+/// The terms of an invitation in a story.
 package struct GuestTerms: Sendable, Equatable {
   package var guest: String
-  /// In days of the chapter, which scale.
+  /// In days of the chapter, scaled by `--days`.
   package var from: Double?
   package var until: Double?
-  /// As the command takes them: `sat,sun`, `10:00-18:00`. They are of the calendar, in UTC, and don't scale.
+  /// In the command's form: `sat,sun`, `10:00-18:00`. They are in UTC, and are not scaled.
   package var weekdays: String?
   package var hours: String?
   package var uses: Int?
   package var mayReadLog = false
 
-  /// Something in it is of the calendar, which has no other scale than its own.
+  /// Whether a term is of the calendar, so that the story's days can't be scaled.
   var hasCalendar: Bool { weekdays != nil || hours != nil }
 
   var words: String {

@@ -2,7 +2,7 @@ import AgentQuestions
 import LockCryptography
 import Worlds
 
-/// Reads steps that ask an agent something. What a later step refers to, an earlier one must have made.
+/// Reads steps that ask an agent something. A step may refer only to what an earlier step has made.
 extension StepReader {
   static let questionKinds: [Kind] = [
     Kind(name: "unlock") { (step) throws(ScenarioError) in
@@ -122,7 +122,7 @@ extension StepReader {
     return doors.count > 1 ? name : nil
   }
 
-  /// Whether a machine's phone is enrolled or invited when this step comes.
+  /// Whether a machine's phone is enrolled or invited by the time of this step.
   private func hasKey(_ machine: MachineDescription, of door: String?) -> Bool {
     guard machine.apps.contains(.agent) else { return false }
     if machine.isEnrolled, door.map(machine.mayKnow) ?? true { return true }
@@ -228,7 +228,8 @@ extension StepReader {
 
   /// What the door is called on a guest's phone.
   private func doorName(_ reader: MappingReader, at door: String?) throws(ScenarioError) -> String {
-    // The records of the guest's phone name the door, and promises must know which it is.
+    // In a story with several locks, the guest's phone must call the door by its machine's name, because promises go by
+    // the names in its records.
     if doors.count > 1, reader.has("as") {
       throw reader.error(
         "in a story with several locks, a door is called by its machine's name; leave out 'as'", at: "as")

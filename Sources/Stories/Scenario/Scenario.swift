@@ -12,7 +12,7 @@ package struct Scenario: Sendable, Equatable {
   package var name: String
   /// One line for a person.
   package var title: String
-  /// Where the radio's randomness begins.
+  /// The seed of the radio's randomness.
   package var seed: UInt64
   /// Days that each chapter lasts as written; `--days` scales every `day:`, `at:` and `pass days:` by its ratio to this.
   package var days: Double
@@ -72,7 +72,7 @@ package struct PromiseReference: Sendable, Equatable {
   }
 }
 
-/// One thing that happens.
+/// One step of the story.
 package struct Step: Sendable, Equatable {
   package var line: Int?
   package var time: StepTime
@@ -91,9 +91,9 @@ package struct Step: Sendable, Equatable {
 package enum StepTime: Sendable, Equatable {
   /// As soon as the step before is done.
   case next
-  /// That many days after the chapter's beginning, scaled by `--days`; at once if that time has passed.
+  /// This many days after the chapter's beginning, scaled by `--days`. If that time has passed, at once.
   case day(Double)
-  /// That long after the step before was done, scaled by `--days`.
+  /// This long after the step before was done, scaled by `--days`.
   case later(Duration)
 }
 
@@ -116,7 +116,7 @@ package enum Action: Sendable, Equatable {
   case continueApp(machine: String, app: InstalledApp)
   /// SIGKILL. The machine's init restarts it after `after`.
   case killDaemon(machine: String, after: Duration)
-  /// Something from outside that one machine can do and another can't.
+  /// A fault from outside. Some machines can do it, and others can't.
   case fault(machine: String, MachineFault)
   /// The user's own switch for Bluetooth.
   case bluetooth(machine: String, isOn: Bool)
@@ -124,13 +124,14 @@ package enum Action: Sendable, Equatable {
   case reboot(machine: String, downtime: Duration)
   /// Power fails in an instant, and comes back after `downtime` (a battery is changed).
   case cutPower(machine: String, downtime: Duration)
-  /// In an instant; or on foot, straight and at an even pace, taking `over`. The step is done before the walk ends.
+  /// A machine moves: in an instant, or with `over` on foot, straight and at an even pace. The step is done before the
+  /// walk ends.
   case move(machine: String, to: Place, occasion: Occasion?, over: Duration? = nil)
   /// The lock's door sensor.
   case door(machine: String, isOpen: Bool)
   /// The lock's thumb-turn, by hand.
   case turnBolt(machine: String, isLocked: Bool, from: LockHand.Side? = nil)
-  /// What else can be done to a simulated lock.
+  /// Another act of a hand at a simulated lock.
   case lock(machine: String, LockHand)
   /// Days pass, scaled by `--days`.
   case passDays(Double)
@@ -191,7 +192,7 @@ extension Scenario {
     return promises + chapters.flatMap(\.promises) + checked
   }
 
-  /// Whether what is on the air has to be recorded. It is much.
+  /// Whether the run must record what is on the air. These records are many.
   package var concernsAir: Bool {
     everyPromise.contains { $0.expectation?.concernsAir ?? false }
   }

@@ -78,7 +78,7 @@ package struct ScenarioParser {
       promises: try parser.promises(reader, "promises"))
   }
 
-  /// Verdicts and journals know a chapter by its name.
+  /// A chapter's name, which must be unique: verdicts and journals know the chapter by it.
   private static func name(of chapter: MappingReader, after others: [Chapter]) throws(ScenarioError) -> String {
     let name = try chapter.text("name")
     guard !others.contains(where: { $0.name == name }) else {
@@ -107,12 +107,12 @@ package struct ScenarioParser {
   /// The error, without the surrounding lines, which may be long.
   private static func problem(of error: any Error, in yaml: String) -> String {
     switch error as? YamlError {
-    // The parser's own words do not name the character, which can't be seen.
+    // The parser's own message does not name a character that can't be seen.
     case .scanner(_, _, let mark, _) where isTab(at: mark, in: yaml):
       "a tab, where YAML takes only spaces"
     case .composer(_, let problem, _, _) where problem.contains("another document"):
       "a line of '---' ends the story, and a file has only one"
-    // The parser's own words name a function of its library.
+    // The parser's own message names a function of its library.
     case .parser(_, let problem, _, _) where problem.hasPrefix("Maximum nesting level"):
       "its lists and mappings are nested too deeply"
     case .scanner(_, let problem, _, _), .parser(_, let problem, _, _), .composer(_, let problem, _, _),
@@ -201,7 +201,7 @@ package struct ScenarioParser {
     return doors
   }
 
-  /// Several locks, and who is enrolled where.
+  /// Checks a story with several locks, and the doors at which each phone is enrolled.
   private static func check(doorsOf machines: [MachineDescription], _ reader: MappingReader) throws(ScenarioError) {
     let doors = machines.filter { $0.apps.contains(.lock) }.map(\.name)
     if doors.count > 1, let unusable = doors.first(where: { !DoorKeys.isName($0) }) {

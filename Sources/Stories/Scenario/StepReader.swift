@@ -1,7 +1,7 @@
 import Worlds
 import Yams
 
-/// Reads what belongs to one kind of step. The table of kinds is the list of faults.
+/// Reads one step. The table of kinds lists everything that a step can do.
 struct StepReader {
   let file: String
   let machines: [MachineDescription]
@@ -165,7 +165,7 @@ struct StepReader {
         throw outer.error("step '\(kind)' does not say on which machine", at: kind, choices: machines.map(\.name))
       }
       try check(machine: name, outer.lineNumber(of: kind))
-      // An empty reader: if the step needs more than the machine, the error comes where that is read.
+      // The reader is empty: if the step needs more than the machine, the error comes when that is read.
       return (MappingReader(emptyAt: outer.lineNumber(of: kind), subject: "step '\(kind)'", file: file), name)
     }
     let reader = try MappingReader(node, subject: "step '\(kind)'", file: file)
@@ -175,7 +175,7 @@ struct StepReader {
     return (reader, name)
   }
 
-  /// The same for a step that is done to a lock.
+  /// As `machine`, for a step on a lock.
   private func lock(_ further: [String] = []) throws(ScenarioError) -> (reader: MappingReader, name: String) {
     let (reader, name) = try machine(further)
     let doors = machines.filter { $0.apps.contains(.lock) }.map(\.name)

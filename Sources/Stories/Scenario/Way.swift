@@ -8,7 +8,7 @@ struct Way: Sendable, Equatable {
   var began: Instant
   var over: Duration
 
-  /// Its place at that time: the walk is straight and at an even pace.
+  /// The machine's place at that time. A walk is straight and at an even pace.
   func place(at time: Instant) -> Place {
     let (passed, whole) = ((time - began).wholeNanoseconds, over.wholeNanoseconds)
     guard passed < whole else { return to }
@@ -16,15 +16,15 @@ struct Way: Sendable, Equatable {
     return Place(x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share)
   }
 
-  /// The part of the walk that can matter: between the first and the last place within `radius` of one of the others. A walk
-  /// that comes near none stays whole.
+  /// The part of the walk that others can notice: between the first and the last place within `radius` of one of them,
+  /// in metres. A walk that comes near none of them stays whole.
   func near(_ others: [Place], within radius: Double) -> Way {
     let (dx, dy) = (to.x - from.x, to.y - from.y)
     let length = dx * dx + dy * dy
     guard length > 0 else { return self }
     var near: ClosedRange<Double>?
     for other in others {
-      // Where the line and the circle around the other meet, as shares of the way.
+      // Where the line and the circle around the other machine meet, as shares of the walk.
       let (ox, oy) = (from.x - other.x, from.y - other.y)
       let half = (ox * dx + oy * dy) / length
       let root = half * half - (ox * ox + oy * oy - radius * radius) / length
