@@ -3,8 +3,8 @@
 #include <sys/time.h>
 
 enum { BILLION = 1000000000 };
-// What clocks that count from the machine's start show as the world begins: a machine that has run for eleven days. So
-// neither 0, which means something else to some, nor a moment a week ago, is out of range.
+// What clocks that count from the machine's start show as the world begins: a machine that has run for eleven days. A
+// clock near 0 would not do, because some programs take 0 for "no time", and some look back a week.
 static const nanoseconds_t monotonic_at_zero = 1000000LL * BILLION;
 
 static nanoseconds_t clock_at_zero(clockid_t clock) {
@@ -56,8 +56,8 @@ nanoseconds_t moment_after(nanoseconds_t duration) {
   return __builtin_add_overflow(story_now(), duration, &result) ? NEVER : result;
 }
 
-// A loop that asks for the time until it has come, and does not wait meanwhile, never ends as long as time stands still. So
-// asking takes time in the end. Nothing else asks so often at one moment.
+// A loop that asks for the time until some moment has come, and does not wait in between, would never end while time
+// stands still. So after many questions at one moment, each question takes time. Nothing else asks so often.
 static void be_patient(void) {
   enum { QUESTIONS = 10000, MILLISECOND = 1000000 };
   static _Thread_local __attribute__((tls_model("initial-exec"))) nanoseconds_t moment;

@@ -1,6 +1,7 @@
-// What libdispatch does by the clock for itself. An app must not be woken by it, nor wait for it.
+// What libdispatch does by the clock for its own purposes. An app must neither be woken by that nor wait for it.
 //
-// All of this is for the shared library. If it is linked into the program, its calls can't be told from the program's.
+// All of this needs libdispatch as a shared library. If it is linked into the program, its calls can't be told from the
+// program's.
 #include "world.h"
 #include <dlfcn.h>
 #include <string.h>

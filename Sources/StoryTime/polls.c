@@ -39,7 +39,7 @@ static void end_limit(void *argument) {
 
 static nanoseconds_t after_milliseconds(int milliseconds) { return moment_after(milliseconds * 1000000LL); }
 
-// Waits without a limit of its own.
+// A wait that has no time limit of its own.
 static int poll_unlimited(struct pollfd *descriptors, nfds_t count, const sigset_t *mask) {
   return HIDDEN_FUNCTION(ppoll)(descriptors, count, NULL, mask);
 }
@@ -81,7 +81,7 @@ EXPORTED int ppoll(struct pollfd *descriptors, nfds_t count, const struct timesp
   return poll_until(descriptors, count, moment_after(nanoseconds_of(time)), mask);
 }
 
-// What programs call that were built with _FORTIFY_SOURCE.
+// Programs that were built with _FORTIFY_SOURCE call this.
 EXPORTED int __poll_chk(struct pollfd *descriptors, nfds_t count, int milliseconds, size_t size) {
   if (size / sizeof *descriptors < count) abort();
   return poll(descriptors, count, milliseconds);
@@ -108,7 +108,7 @@ EXPORTED int pselect(
   if (readable) all = *readable;
   int ready;
   pthread_cleanup_push(end_limit, &limit);
-  // A set has no room for a higher number.
+  // An fd_set has no room for a number of FD_SETSIZE or more.
   if (limit.event < FD_SETSIZE) {
     FD_SET(limit.event, &all);
     int highest = count > limit.event ? count : limit.event + 1;
@@ -132,7 +132,7 @@ EXPORTED int select(int count, fd_set *readable, fd_set *writable, fd_set *speci
   struct timespec limit = {.tv_sec = time->tv_sec + time->tv_usec / 1000000, .tv_nsec = time->tv_usec % 1000000 * 1000};
   nanoseconds_t deadline = moment_after(nanoseconds_of(&limit));
   int ready = pselect(count, readable, writable, special, &limit, NULL);
-  // Linux says how much time is left.
+  // Linux writes back how much time is left.
   nanoseconds_t left = deadline - story_now();
   if (left < 0) left = 0;
   *time = (struct timeval){.tv_sec = left / 1000000000, .tv_usec = left % 1000000000 / 1000};
@@ -148,7 +148,7 @@ static int epoll_until(
     int ready = HIDDEN_FUNCTION(epoll_pwait)(descriptor, events, count, 0, mask);
     if (ready != 0 || deadline <= story_now()) return ready;
     struct pollfd waiting = {.fd = descriptor, .events = POLLIN};
-    // Another thread may take what this one was woken for.
+    // Another thread may take the events that woke this one.
     if (poll_until(&waiting, 1, deadline, mask) < 0) return -1;
   }
 }

@@ -4,8 +4,8 @@
 #include <sched.h>
 #include <unistd.h>
 
-// A machine sleeps longer than it was asked to, even if that is no time at all. Loops that sleep the rest of a time, which
-// may be less than a nanosecond, end because of it.
+// A real machine sleeps longer than it was asked to, even if it was asked for no time at all. Some loops sleep the rest
+// of a time, which may be less than a nanosecond. They end only because each sleep takes at least this long.
 static const nanoseconds_t shortest_sleep = 1000;
 
 // Returns 0 or EINTR.
@@ -47,8 +47,8 @@ EXPORTED unsigned int sleep(unsigned int seconds) {
 EXPORTED int usleep(useconds_t microseconds) {
   if (!story_is_on()) return HIDDEN_FUNCTION(usleep)(microseconds);
   if (is_in_dispatch(__builtin_return_address(0))) {
-    // libdispatch lets a thread sleep that is in another's way. That is no sleep of the app: no time may pass before both
-    // have gone on. So the thread does not rest meanwhile.
+    // libdispatch makes a thread sleep if it is in another thread's way. The app has not asked for this sleep, so no
+    // time of the world may pass before both threads have gone on. So this thread stays busy meanwhile.
     struct timespec now;
     HIDDEN_FUNCTION(clock_gettime)(CLOCK_MONOTONIC, &now);
     nanoseconds_t end = nanoseconds_of(&now) + microseconds * 1000LL;

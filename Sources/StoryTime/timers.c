@@ -15,9 +15,10 @@ struct timer {
   struct alarm alarm;
   nanoseconds_t interval;
   clockid_t clock;
-  // A descriptor of our own. The app may close its at any time, and the number may become another file's.
+  // A descriptor of the library's own. The app may close its descriptor at any time, and the number may then become
+  // another file's.
   int event;
-  // How many descriptors of the app lead to it.
+  // How many of the app's descriptors are this timer.
   int references;
 };
 
@@ -45,7 +46,7 @@ static void ring_timer(struct alarm *alarm, nanoseconds_t now) {
   if (write(timer->event, &count, sizeof count) < 0) return;
 }
 
-// Nobody is to be told any more of what rang before.
+// Forgets the rings so far, so that nobody is told of them.
 static void drain(int event) {
   struct pollfd waiting = {.fd = event, .events = POLLIN};
   uint64_t count;
@@ -96,7 +97,7 @@ EXPORTED int timerfd_settime(int descriptor, int flags, const struct itimerspec 
     nanoseconds_t value = nanoseconds_of(&wanted->it_value);
     timer->interval = nanoseconds_of(&wanted->it_interval);
     drain(timer->event);
-    // A time that is past rings as well, when the conductor says so.
+    // A timer for a time in the past also rings, but only when the conductor says so.
     if (value == 0) alarm_cancel_locked(&timer->alarm);
     else alarm_set_locked(
       &timer->alarm,
@@ -119,7 +120,7 @@ EXPORTED int timerfd_gettime(int descriptor, struct itimerspec *result) {
   return -1;
 }
 
-// The descriptor leads to no timer any more.
+// This descriptor is no timer any more.
 static void forget(int descriptor) {
   if (!timer_of(descriptor)) return;
   story_lock();
@@ -156,7 +157,7 @@ static int copied(int from, int to) {
 }
 
 EXPORTED int close(int descriptor) {
-  // Before the number can be another's.
+  // Before the call, because afterwards the number may be another file's.
   forget(descriptor);
   return really_close(descriptor);
 }

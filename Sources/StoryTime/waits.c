@@ -1,7 +1,8 @@
 // Waiting for another thread, with a time limit: condition variables, semaphores, mutexes and futexes.
 //
-// A thread that waits is woken by whatever it waits for, or by its alarm. All of these may be woken for nothing, so an
-// alarm simply wakes whoever waits at the same place, and the one whose time is over finds that out.
+// A waiting thread is woken by the thing that it waits for, or by its alarm. All of these waits may return without a
+// reason. So an alarm wakes every thread that waits at the same place, and each finds out for itself whether its time
+// is over.
 #include "world.h"
 #include <errno.h>
 #include <linux/futex.h>
@@ -31,15 +32,15 @@ static void wake_waiter(struct alarm *alarm, nanoseconds_t now) {
 
 static bool is_late(struct waiter *waiter) { return __atomic_load_n(&waiter->is_late, __ATOMIC_SEQ_CST) != 0; }
 
-// The conductor rings only while this thread waits. Should it ever be otherwise, the thread looks again after a second
+// The conductor rings only while this thread waits. In case that ever goes wrong, the thread looks again after a second
 // of real time.
 static long wait_at(struct waiter *waiter, int operation, uint32_t value) {
   struct timespec second = {.tv_sec = 1};
   return futex(waiter->word, operation, value, &second);
 }
 
-// Where nobody can wake a thread that waits, it looks now and then, and the world does not rest until it has seen that its
-// time is over.
+// For waits from which no thread can be woken. Such a thread looks again every 20 ms of real time, and the world does
+// not rest until it has seen that its time is over.
 static void note_late(struct alarm *alarm, nanoseconds_t now) {
   (void)now;
   __atomic_store_n(&((struct waiter *)alarm)->is_late, 1, __ATOMIC_SEQ_CST);
@@ -104,7 +105,7 @@ EXPORTED long syscall(long number, ...) {
 // MARK: Semaphores
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && __SIZEOF_POINTER__ == 8
-// glibc's semaphore on machines of 64 bits: its value, how many wait for it, and whether other processes do.
+// glibc's semaphore on 64-bit machines: its value and the number of waiting threads, and whether processes share it.
 struct glibc_semaphore {
   uint64_t value_and_waiters;
   int is_shared;
@@ -186,7 +187,7 @@ static int wait_for_condition(pthread_cond_t *condition, pthread_mutex_t *mutex,
   }
   struct waiter waiter = {.alarm = {.ring = wake_waiter}, .condition = condition};
   int error;
-  // Unlike the others, this wait can be the end of a thread (pthread_cancel).
+  // Unlike the other waits, this one can end the thread (pthread_cancel).
   pthread_cleanup_push(leave, &waiter.alarm);
   alarm_set(&waiter.alarm, deadline);
   error = pthread_cond_wait(condition, mutex);

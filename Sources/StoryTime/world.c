@@ -17,12 +17,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// So many alarms may ring at one moment, and so many waits of a thread may be in vain. On a machine, each of these takes
-// time. Here it stands still meanwhile, so a loop that waits for the last nanosecond, which was lost as a time was
-// rounded, would never end. From then on, each takes a microsecond.
+// The most alarms that may ring at one moment, and the most waits of a thread at one moment whose time was over before
+// they began. On a real machine each of them takes time, but here time stands still meanwhile. So a loop that waits for
+// a last nanosecond, which rounding has taken away, would never end. After this many, each takes a microsecond.
 enum { PATIENCE = 100, MICROSECOND = 1000 };
 
-// pthread_atfork(3) asks for it. It comes with the code that a library usually starts with, and this one does without.
+// pthread_atfork(3) needs this symbol. It usually comes with the start files of a library, and this library does
+// without them.
 extern void *__dso_handle;
 __attribute__((weak)) HIDDEN void *__dso_handle = &__dso_handle;
 
@@ -37,7 +38,7 @@ static int conductor = -1;
 static bool is_listening;
 static struct alarm *alarms;
 static uint64_t last_number;
-// The alarm that the conductor knows. It forgets it when it rings.
+// The deadline that the conductor knows. The conductor forgets it when it rings.
 static nanoseconds_t told = NEVER;
 static nanoseconds_t moment_of_rings;
 static int rings;
@@ -47,7 +48,7 @@ void *hidden_function(void **place, const char *name) {
   void *found = __atomic_load_n(place, __ATOMIC_ACQUIRE);
   if (found) return found;
   found = dlsym(RTLD_NEXT, name);
-  // Nothing in this process can do without it.
+  // The process can't work without the function.
   if (!found) abort();
   __atomic_store_n(place, found, __ATOMIC_RELEASE);
   return found;
@@ -69,7 +70,8 @@ static void world_is_over(void) { _exit(0); }
 static int connect_to_conductor(int folder) {
   int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (connection < 0) return -1;
-  // By way of the descriptor, because a socket's address has room for 107 bytes and a path may be longer.
+  // The address names the socket through the folder's descriptor, because it has room for 107 bytes and a path may be
+  // longer.
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/socket", folder);
   if (connect(connection, (struct sockaddr *)&address, sizeof address) == 0) return connection;
@@ -79,8 +81,8 @@ static int connect_to_conductor(int folder) {
 
 static int open_folder(void) { return open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC); }
 
-// What a process that was forked has of its parent's alarms: none. The threads that waited are not in it, and its
-// timers are the parent's, who goes on ringing them.
+// A forked process begins without alarms. The threads that waited for them are not in it, and its timers are the
+// parent's, which goes on ringing them.
 static void begin_as_child(void) {
   pthread_mutex_init(&lock, NULL);
   if (conductor >= 0) really_close(conductor);
@@ -104,7 +106,8 @@ static void join(void) {
   if (file >= 0 && fstat(file, &status) == 0 && status.st_size >= 16)
     memory = mmap(NULL, 16, PROT_READ, MAP_SHARED, file, 0);
   if (file >= 0) really_close(file);
-  // Now, and not at the first alarm: so it comes before the process's other connections, whoever is faster.
+  // The process connects now, and not at its first alarm. So this connection always comes before the process's other
+  // connections, in every run.
   if (memory != MAP_FAILED) conductor = connect_to_conductor(folder);
   really_close(folder);
   if (conductor < 0) return;
@@ -145,7 +148,7 @@ static void begin_to_listen(void) {
     }
     if (conductor < 0) world_is_over();
   }
-  // The thread takes no signal: those are the app's.
+  // The thread takes no signals, because they are meant for the app.
   sigset_t all, earlier;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &earlier);
@@ -220,7 +223,7 @@ void alarm_cancel(struct alarm *alarm) {
   errno = error;
 }
 
-// One alarm for each word of the conductor, so that what an app does at one moment has an order.
+// Each word of the conductor rings one alarm, so what an app does at one moment has a fixed order.
 static void ring(nanoseconds_t now) {
   told = NEVER;
   if (moment_of_rings != now) rings = 0;

@@ -16,24 +16,24 @@
 typedef int64_t nanoseconds_t;
 #define NEVER INT64_MAX
 
-// Whether this process is part of a world. It joins at the first call.
+// Whether this process is part of a world. The first call makes it join.
 HIDDEN bool story_is_on(void);
-// Since the world began.
+// The world's time, in nanoseconds since the world began.
 HIDDEN nanoseconds_t story_now(void);
-// The Unix time at which the world began.
+// The Unix time at which the world began, in nanoseconds.
 HIDDEN nanoseconds_t story_unix_at_zero(void);
 // The function that this library's function of the same name hides. Looked up once; `place` remembers it.
 HIDDEN void *hidden_function(void **place, const char *name);
 #define HIDDEN_FUNCTION(name) \
   ({ static void *place; (__typeof__(&name))hidden_function(&place, #name); })
 
-// close(2), for descriptors that are no timers.
+// close(2), without the check whether the descriptor is a timer.
 HIDDEN int really_close(int descriptor);
 
 // An alarm. Its memory is the caller's, and stays valid until the alarm has rung or has been cancelled.
 struct alarm {
   nanoseconds_t deadline;
-  // Called on the library's thread, under its lock, when the alarm is no longer set.
+  // Called on the library's thread, under the lock, after the alarm was removed from the list.
   void (*ring)(struct alarm *, nanoseconds_t now);
   // Which alarm was set first.
   uint64_t number;
@@ -41,31 +41,33 @@ struct alarm {
   bool is_set;
 };
 HIDDEN void alarm_set(struct alarm *, nanoseconds_t deadline);
-// When this returns, the alarm does not ring, or has rung.
+// When this returns, the alarm is not ringing and will not ring. It may have rung before.
 HIDDEN void alarm_cancel(struct alarm *);
-// For what must not change while alarms ring. `alarm_set_locked` and `alarm_cancel_locked` are for those who hold it.
+// The lock for state that must not change while alarms ring. A caller of `alarm_set_locked` or `alarm_cancel_locked`
+// holds it.
 HIDDEN void story_lock(void);
 HIDDEN void story_unlock(void);
 HIDDEN void alarm_set_locked(struct alarm *, nanoseconds_t deadline);
 HIDDEN void alarm_cancel_locked(struct alarm *);
-// Something that has to notice a ring by itself. The library's thread does not rest until none is left.
+// Counts threads that must notice a ring by themselves: 1 for one more, -1 for one less. The library's thread does not
+// rest until none is left.
 HIDDEN void unnoticed_ring(int change);
 
-// A wait whose time was over before it began. It takes no time, unless a thread does that again and again.
+// A wait whose time was over before it began. It takes no time, unless a thread makes many of them at one moment.
 HIDDEN void wait_in_vain(void);
 // Waits for an alarm. Returns 0 or EINTR.
 HIDDEN int sleep_until(nanoseconds_t deadline);
 // futex(2).
 HIDDEN long futex(uint32_t *word, int operation, uint32_t value, const struct timespec *limit);
 
-// Whether a clock is the world's in a world.
+// Whether this process is in a world and this clock shows the world's time.
 HIDDEN bool is_story_clock(clockid_t);
 HIDDEN bool is_valid(const struct timespec *);
 HIDDEN nanoseconds_t nanoseconds_of(const struct timespec *);
 HIDDEN struct timespec timespec_of(nanoseconds_t);
 // The moment at which the clock shows `time`.
 HIDDEN nanoseconds_t moment_of(clockid_t, const struct timespec *time);
-// The moment that is so much later. It stops short of the end of time, which is `NEVER`.
+// The moment `duration` nanoseconds from now. It never reaches `NEVER`.
 HIDDEN nanoseconds_t moment_after(nanoseconds_t duration);
 
 // Whether this address is in libdispatch.

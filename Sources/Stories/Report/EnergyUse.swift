@@ -55,8 +55,8 @@ package struct EnergyUse: Sendable, Codable, Equatable {
     var isPeripheral = false
     var links = 0
     var since: Int64
-    /// Whether it seems to wait for its first link, by its apps' requests or services. That time counts only once the machine has
-    /// had a link.
+    /// Whether it seems to wait for its first link, by its apps' requests or services. That time counts only once the
+    /// machine has had a link.
     var mayScan = false
     var mayAdvertise = false
     private var unprovenScanSeconds = 0.0

@@ -48,7 +48,7 @@ enum DaemonNarration {
     }
   }
 
-  /// From when on a request counts that its app made for later.
+  /// The words for a request that counts only from a later time on, such as "after 20 s ". Empty for any other request.
   private static func later(_ entry: JournalEntry) -> String {
     guard let pause = entry[.milliseconds].flatMap(Int.init) else { return "" }
     return pause < 120_000 ? "after \(pause / 1000) s " : "after \(pause / 60_000) min "

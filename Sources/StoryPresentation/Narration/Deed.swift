@@ -18,7 +18,7 @@ package struct Deed: Sendable, Equatable {
   }
 
   package var instant: Instant
-  /// The machine's name, or empty if it is about none.
+  /// The machine's name, or empty if the deed is about no machine.
   package var place: String
   package var kind: Kind
   package var text: String

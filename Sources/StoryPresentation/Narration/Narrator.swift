@@ -10,7 +10,7 @@ package struct Narrator: Sendable {
   private var simulated: Set<String> = []
   /// What latchkeyd last said of Bluetooth, by machine.
   private var bluetooth: [String: String] = [:]
-  /// The machines whose agents have told of this approach already.
+  /// The machines whose agents have already told of this approach.
   private var toldApproach: Set<String> = []
 
   package init() {}
@@ -22,12 +22,12 @@ package struct Narrator: Sendable {
     if let event = entry.event(as: Recorded.Lock.self) { return lock(event, entry) }
     if let event = entry.event(as: Recorded.Agent.self) {
       guard var deed = agent(event, entry) else { return nil }
-      // Phones with several doors say of which they speak.
+      // On a phone with several doors, the agent names the door.
       if let door = entry[.door] { deed.text += " (\(door))" }
       return deed
     }
     if let event = entry.event(as: Recorded.Daemon.self) {
-      // The simulator says it once. latchkeyd may see any number of states in between.
+      // The simulator reports each change once. latchkeyd may see any number of states in between.
       if event == .bluetoothState {
         if simulated.contains(entry.machine) { return nil }
         guard let state = entry[.state], bluetooth.updateValue(state, forKey: entry.machine) != state else {
@@ -50,7 +50,7 @@ package struct Narrator: Sendable {
     switch event {
     case .chapterBegan: return entry.deed(.chapter, entry[.name] ?? entry.message)
     case .processFailed, .notDone, .waitFailed: return entry.deed(.trouble, entry.message)
-    // The program that did what was waited for tells it.
+    // The program that did what the step waited for records that itself.
     case .waited, .timePassed, .walkEnded: return nil
     case .ownerLeft, .ownerReturned, .moved:
       toldApproach.remove(entry.machine)

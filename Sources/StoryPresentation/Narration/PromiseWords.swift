@@ -1,6 +1,6 @@
 /// What each promise says, in a few words for a person who does not know its name.
 enum PromiseWords {
-  /// The name itself, if it is none of ours.
+  /// The words for a promise's name. A name without words stands for itself.
   static func text(_ name: String) -> String { all[name] ?? name }
 
   static let all = [

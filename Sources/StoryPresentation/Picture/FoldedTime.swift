@@ -1,15 +1,15 @@
 import Foundation
 import TimeTypes
 
-/// A scale on which quiet hours are short: it is straight between two moments, and a gap between them takes a length that
-/// grows with its logarithm. Milliseconds and days fit into one picture.
+/// A time scale on which quiet hours are short. It is linear between two moments, and the length of a gap grows with
+/// the logarithm of its time. So milliseconds and days fit into one picture.
 struct FoldedTime {
   /// In milliseconds, ascending.
   let milliseconds: [Double]
   /// The place of each moment, from 0 to 1.
   let places: [Double]
 
-  /// - Parameter moments: in any order; the beginning and the end of the picture among them.
+  /// - Parameter moments: in any order. The beginning and the end of the picture must be among them.
   init(_ moments: [Instant]) {
     let sorted = Set(moments.map { max(0, $0.nanoseconds / 1_000_000) }).union([0]).sorted().map(Double.init)
     var sums = [0.0]
@@ -21,7 +21,8 @@ struct FoldedTime {
     places = sums.map { whole > 0 ? $0 / whole : 0 }
   }
 
-  /// A gap of a second takes four times as long as one of 50 ms, and one of a day five times as long as that.
+  /// The length of a gap. A second is about four times as long as 50 ms, and a day about five times as long as a
+  /// second.
   private static func length(_ milliseconds: Double) -> Double { log2(1 + milliseconds / 50) }
 
   /// The place of a moment, from 0 to 1.

@@ -15,7 +15,7 @@ struct PictureDrawing {
     self.time = time
   }
 
-  /// The moments that the scale has to show apart.
+  /// The moments that must be at different places on the scale.
   static func moments(_ scene: PictureScene) -> [Instant] {
     [.zero, scene.end] + scene.chapters.map(\.from)
       + scene.lanes.flatMap { $0.bands.flatMap { [$0.from, $0.to] } + $0.marks.map(\.at) }
@@ -64,7 +64,7 @@ struct PictureDrawing {
     return lines.joined(separator: "\n")
   }
 
-  /// Times at even distances. The page's script draws them again for what it shows.
+  /// Times at even distances. The page's script draws them again for the part that it shows.
   private var ticks: String {
     stride(from: 0.0025, to: 1, by: 0.125).map { place in
       let x = Markup.number(place * Self.width)

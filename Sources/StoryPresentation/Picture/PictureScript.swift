@@ -3,7 +3,7 @@
 enum PictureScript {
   static func text(_ time: FoldedTime) -> String {
     let moments = time.milliseconds.map(Markup.number).joined(separator: ",")
-    // Many digits, because neighbours may be a millisecond apart in days.
+    // The places have many digits, because in a picture of days two neighbours may be a millisecond apart.
     let places = time.places.map { "\($0)" }.joined(separator: ",")
     return "const MOMENTS = [\(moments)];\nconst PLACES = [\(places)];\n\(program)"
   }
@@ -18,7 +18,7 @@ enum PictureScript {
       const leastMilliseconds = 4;
       let folded = true, low = 0, high = 1, selected = null;
 
-      // Between two neighbours of a table the scale is straight.
+      // // Between two neighbours in a table, the scale is linear.
       const lookUp = (from, to, value) => {
         let below = 0, above = from.length - 1;
         if (above < 1 || value <= from[0]) return to[0];

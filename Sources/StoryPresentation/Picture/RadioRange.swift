@@ -2,7 +2,7 @@ import JournalEvents
 import Stories
 import TimeTypes
 
-/// When a machine that moves was in the radio range of another, as far as distance alone decides it.
+/// The times when a moving machine was in radio range of another, if only distance counts.
 enum RadioRange {
   struct Bands {
     var machine: String
@@ -26,7 +26,8 @@ enum RadioRange {
     }
   }
 
-  /// For each machine that moves, against each one that does not. Empty if the positions or the range are unknown.
+  /// The bands of each machine that moves, for each machine that does not. Empty if the positions or the range are
+  /// unknown.
   static func bands(of report: Report, until end: Instant) -> [Bands] {
     guard let stage = report.stage, let range = report.rangeMetres else { return [] }
     var ways: [String: [Way]] = [:]
@@ -54,7 +55,7 @@ enum RadioRange {
     text.flatMap(Double.init).flatMap { $0.isFinite ? $0 : nil }
   }
 
-  /// Where this way begins, and where it crosses the limit.
+  /// Where the walk begins, and where it crosses the edge of the range.
   private static func changes(
     _ way: Way, _ place: (x: Double, y: Double), _ range: Double
   ) -> [(from: Instant, isNear: Bool)] {

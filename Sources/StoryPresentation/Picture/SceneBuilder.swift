@@ -16,7 +16,7 @@ struct SceneBuilder {
     case door
     case bolt
 
-    /// Whether the machine's own band hides it while the machine is off.
+    /// Whether the lane shows nothing while the machine is off, because the machine's own band shows that.
     var isOffWithMachine: Bool {
       switch self {
       case .daemon, .app, .bluetooth: true
@@ -67,7 +67,7 @@ struct SceneBuilder {
     _ machine: String, _ subject: Subject, to state: PictureScene.State?, _ label: String = "", at now: Instant
   ) {
     note(machine)
-    // What ends with its machine is not seen to end for another reason.
+    // When a machine goes off, everything on it ends. A later record of such an end is not shown.
     if down.contains(machine), subject.isOffWithMachine { return }
     tracks[Key(machine: machine, subject: subject), default: Track()].change(to: state, label, at: now)
   }

@@ -7,7 +7,8 @@ import Worlds
 /// A story as one page for a browser: its lanes over time, its promises with the moments that decide them, and what
 /// happened. The page holds everything that it needs, and asks the network for nothing.
 package struct StoryPicture {
-  /// A page with more lines than this would be slow to open. Then lines that only a developer looks for are left out.
+  /// The most lines of a page. A page with more is slow to open, so it leaves out the lines that only a developer looks
+  /// for.
   static let lineLimit = 4000
 
   private let report: Report
@@ -79,7 +80,7 @@ package struct StoryPicture {
   // MARK: Promises
 
   private var promises: String {
-    // Lines with the same content may exist twice; the first of them is as good as the other.
+    // If two lines have the same content, the first stands for both.
     let positions = Dictionary(report.timeline.enumerated().map { ($0.element, $0.offset) }) { first, _ in first }
     var scope: String?
     var lines = ["<ul class=\"promises\">"]

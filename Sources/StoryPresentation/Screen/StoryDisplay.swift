@@ -2,8 +2,8 @@ import ConsoleOutput
 import Stories
 import TimeTypes
 
-/// What a terminal, a pipe or a file is to receive while a story is told: its lines and, when nothing happens, a sign of
-/// life. It writes nothing itself, and is told the time.
+/// The text for a terminal, a pipe or a file while a story is told: its lines and, when nothing happens, a sign of
+/// life. It does no output itself, and has no clock of its own.
 package struct StoryDisplay: Sendable {
   /// After so long without output, a terminal's last line shows what the run waits for.
   static let terminalPatience = Duration.seconds(1)
@@ -12,14 +12,14 @@ package struct StoryDisplay: Sendable {
 
   private let terminal: Terminal
   private var screen: StoryScreen
-  /// What has lasted since the last news.
+  /// What has been going on since the last news, for the sign of life.
   private var doing: String?
   private var began: Instant
   private var lastOutput: Instant
   private var showsStatus = false
   private var isOver = false
 
-  /// - Parameter now: of any clock that the further calls also use.
+  /// - Parameter now: by any clock. All later calls must use the same clock.
   package init(_ terminal: Terminal, at now: Instant) {
     self.terminal = terminal
     screen = StoryScreen(terminal, machines: [])

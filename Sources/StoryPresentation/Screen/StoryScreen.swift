@@ -27,7 +27,7 @@ package struct StoryScreen: Sendable {
       hasBegun = true
       return [""] + terminal.wrapped(deed.text).map { terminal.styled($0, .bold) } + [""]
     }
-    // The start of the machines is not a part of the story. On machines that are only being set up much fails.
+    // The start of the machines is not a part of the story. While machines are being set up, many things fail.
     guard hasBegun else { return [] }
     return row(deed)
   }
@@ -36,7 +36,7 @@ package struct StoryScreen: Sendable {
     let time = Self.time(deed.instant)
     let place = deed.place.padded(to: placeWidth)
     let lines = terminal.hanging("\(time)  \(place)  \(mark(deed.kind)) ", deed.text) { style($0, deed.kind) }
-    // The styles are added at the end, because their codes take no columns.
+    // The styles are added last, because their codes take no columns and would disturb the wrapping.
     let left = "\(time)  \(place)"
     guard let first = lines.first, first.hasPrefix(left) else { return lines }
     return [terminal.styled(left, .dim) + first.dropFirst(left.count)] + lines.dropFirst()

@@ -44,7 +44,7 @@ package struct VerdictScreen: Sendable {
     return lines
   }
 
-  /// One promise: its outcome, the reason, and up to so many lines that show it.
+  /// One promise: its outcome, its reason, and at most `evidence` lines that show it.
   private func told(_ promise: PromiseResult, evidence: Int) -> [String] {
     let (word, style): (String, TextStyle) =
       switch promise.judgement {
@@ -53,7 +53,7 @@ package struct VerdictScreen: Sendable {
       case .notJudged, .notReached: (promise.judgement.rawValue, .yellow)
       }
     let beginning = "    \(mark(promise.judgement))\(word)  "
-    // Its name is for those who look further.
+    // The promise's name is shown only for readers who need to look further.
     let isNamed = evidence > 0 || promise.judgement == .broken
     let words = isNamed ? promise.name : PromiseWords.text(promise.name)
     var lines = terminal.hanging(beginning, "\(words): \(promise.reason)", narrowIndent: 6)
