@@ -16,8 +16,8 @@ package struct InstalledApp: Sendable, Hashable, CustomStringConvertible {
   package var clock: AppClock
   /// The systemd unit that runs it on a machine that is not simulated.
   package var unit: String?
-  /// What the story's author describes: its calls of delegates and its own records are read from its output. The
-  /// package's apps write to the journal themselves.
+  /// Whether the story's author describes this app. Its delegate calls and its own records are then read from its
+  /// output. The package's apps write to the journal themselves.
   package var isDescribed: Bool
   /// Where the scenario names its program, for errors.
   package var source: Source?
@@ -58,7 +58,7 @@ package struct InstalledApp: Sendable, Hashable, CustomStringConvertible {
   package var program: String { String(executable.split(separator: "/").last ?? "") }
 }
 
-/// Whose time an app of a simulated world lives by.
+/// The clock of an app in a simulated world.
 package enum AppClock: String, Sendable, CaseIterable {
   /// The world's, which leaps from one alarm to the next.
   case world

@@ -1,5 +1,5 @@
-/// What is done to a simulated lock beyond its door and its thumb-turn: what the steps `lock motor`, `lock battery`, `lock
-/// cover`, `lock mode`, `lock reset` and `lock enrolment` stand for.
+/// What a hand can do to a simulated lock besides moving its door and its thumb-turn: the steps `lock motor`, `lock
+/// battery`, `lock cover`, `lock mode`, `lock reset` and `lock enrolment`.
 package enum LockHand: Sendable, Equatable {
   /// What is wrong with its motor.
   package enum Motor: String, Sendable, CaseIterable {
@@ -18,14 +18,14 @@ package enum LockHand: Sendable, Equatable {
     case noRemoteLockUnlock
   }
 
-  /// Where somebody turns the bolt.
+  /// The side of the door from which a hand turns the bolt.
   package enum Side: String, Sendable, CaseIterable {
     case inside
     case outside
   }
 
   case motor(Motor)
-  /// Its charge in percent, and what each turn takes of it.
+  /// The battery's charge in percent, and how many percent each turn of the motor takes.
   case battery(percent: Int?, drain: Int?)
   case cover(isOff: Bool)
   case mode(Mode)

@@ -1,8 +1,8 @@
 import AppLink
 import ChildProcesses
 
-/// A machine that faults happen to: a simulated, virtual or real one. Every call blocks until it is done. All calls
-/// are made from one thread.
+/// A machine of a story: a simulated, virtual or real one. Every call blocks until it is done. All calls are made from
+/// one thread.
 package protocol Machine: AnyObject {
   var name: String { get }
   var isUp: Bool { get }
@@ -22,7 +22,8 @@ package protocol Machine: AnyObject {
   func hold(_ app: InstalledApp, isHung: Bool) throws
   /// Passes on a user's request, as the `latchkey` command does.
   func control(_ request: ControlRequest) throws
-  /// The same, but waits only until latchkeyd has received it: its consequences take the world's time.
+  /// As `control`, but waits only until latchkeyd has received the request, because what follows from it takes the
+  /// world's time.
   func say(_ request: ControlRequest) throws
   /// A person types `latchkey` with these words.
   ///
@@ -36,11 +37,12 @@ package protocol Machine: AnyObject {
   func ability(_ fault: MachineFault) -> Ability
   /// Throws if `ability` says that it is unsupported.
   func perform(_ fault: MachineFault) throws
-  /// How a sudden loss of power is done here.
+  /// How this machine can lose its power suddenly.
   var powerCut: Ability { get }
   /// The parts of this machine's lock that a hand can reach.
   func lockHardware() throws -> LockHardware
-  /// Processes that ended without a fault's doing, since the last call. init has restarted those that it restarts.
+  /// The processes that ended since the last call without a fault that explains it. Those that init restarts are
+  /// running again.
   func tend() throws -> [UnexpectedEnd]
 }
 

@@ -7,7 +7,7 @@ package struct MachineDescription: Sendable, Equatable {
   package var hasPrivateAddresses: Bool
   /// Its agent and the locks know each other when the story begins.
   package var isEnrolled: Bool
-  /// The machines with the locks at which it is enrolled then, or `nil` if those are all that there are.
+  /// The machines with the locks at which it is enrolled when the story begins, or `nil` for all locks.
   package var enrolledAt: [String]?
 
   package init(
@@ -22,7 +22,8 @@ package struct MachineDescription: Sendable, Equatable {
     self.enrolledAt = enrolledAt
   }
 
-  /// Whether its agent may have to do with this door. A phone without a list may: it can be introduced or invited.
+  /// Whether its agent may ever have a key of this door. A phone without a list may, because it can be introduced or
+  /// invited later.
   package func mayKnow(_ door: String) -> Bool { enrolledAt?.contains(door) ?? true }
 }
 

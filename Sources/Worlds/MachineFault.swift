@@ -11,7 +11,7 @@ package enum MachineFault: Sendable, Equatable {
   case rfkill(isBlocked: Bool)
   /// A shield around the machine: it neither receives nor is received.
   case radio(isBlocked: Bool)
-  /// In an instant; or on foot, straight and at an even pace, taking `over`.
+  /// The machine moves: in an instant, or with `over` on foot, straight and at an even pace.
   case move(to: Place, occasion: Occasion?, over: Duration? = nil)
   /// The machine receives an advertisement that breaks the rules of its own format.
   case malformedAdvertisement

@@ -2,11 +2,11 @@ import ChildProcesses
 
 /// A command that a person has typed at a machine: `latchkey` with these words. It may take the world's time.
 package protocol TypedCommand: AnyObject {
-  /// What it said, once it has ended; before that `nil`.
+  /// The command's output and how it ended, or `nil` while it is running.
   func outcome() throws -> FinishedProcess?
 }
 
-/// A command that was waited for already.
+/// A command that has already ended.
 final class FinishedCommand: TypedCommand {
   private let finished: FinishedProcess
 

@@ -12,19 +12,19 @@ package protocol World: AnyObject {
 
   /// The calendar time at a moment of the world, in seconds since 1970-01-01 UTC.
   func unixSeconds(at instant: Instant) -> Int64
-  /// Introduces a phone and a door's lock to each other, as `latchkey provision` does, after the world has begun. The lock
-  /// knows it from its next start on.
+  /// Gives a phone and a door's lock each other's keys, as `latchkey provision` does, after the world has begun. The
+  /// lock knows the phone after its next start.
   func provision(phone: String, at door: String) throws
   /// The apps that `provision` itself ends and starts again, the phone's and the lock's.
   var provisioningRestarts: [InstalledApp] { get }
   /// Starts the machines.
   func boot() throws
-  /// The story begins for these machines: they were kept apart during their preparation, and can meet the others for which
-  /// it has begun.
+  /// Lets these machines take part. They were kept apart during their preparation. Now they can meet the other machines
+  /// that take part.
   func meet(_ machines: Set<String>) throws
   /// Returns when everything that has happened so far is recorded.
   func settle() throws
-  /// Lets the world run until then, and calls `stopWhen` whenever something may have happened.
+  /// Lets the world run until this time, and calls `stopWhen` whenever something may have happened.
   ///
   /// - Returns: whether `stopWhen` returned true.
   @discardableResult

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A property list that is written. `PropertyListSerialization` reads, but can't write in a program into which Foundation is
-/// linked statically, as in the packages: it takes every Swift value for an object "of type 'Not A Type'" (Swift 6.3).
-/// `PropertyListEncoder` writes everywhere.
+/// Writes property lists with `PropertyListEncoder`. `PropertyListSerialization` can read them everywhere, but it can't
+/// write in a program into which Foundation is linked statically, as in the packages: it takes every Swift value for an
+/// object "of type 'Not A Type'" (Swift 6.3).
 package enum WrittenPropertyList {
   /// - Parameter keys: as `PropertyListSerialization.propertyList` returns them: texts, numbers, truth values, dates, data,
   ///   and arrays and dictionaries of these.

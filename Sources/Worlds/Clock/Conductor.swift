@@ -50,19 +50,20 @@ package final class Conductor {
   /// - Parameters:
   ///   - directory: an existing folder of our own, in which `now` and `socket` are created.
   ///   - unixSecondsAtZero: the world's calendar time at its beginning.
-  ///   - includesEveryDescendant: everything that this process ever starts, directly or not, belongs to the world.
-  ///     Otherwise only what `add` names, and the descendants of that: of those whose parent ends, as long as this
-  ///     process adopts orphans.
+  ///   - includesEveryDescendant: whether everything that this process ever starts, directly or not, belongs to the
+  ///     world. Otherwise only processes that `add` names belong to it, and their descendants. A descendant whose
+  ///     parent has ended belongs to it only while this process adopts orphans.
+  ///
   /// - Throws: `ConductorError` if the folder can't be used.
   package init(
     directory: String, unixSecondsAtZero: Int64 = Conductor.unixSecondsAtZero, includesEveryDescendant: Bool = true
   ) throws {
     self.directory = directory
     world = ConductorWorld(includesEveryDescendant: includesEveryDescendant)
-    // A thread of the world that can't be watched would not be waited for.
+    // The limit on open files is raised first, because a thread that can't be watched would not be waited for.
     OpenFiles.allowMost()
-    // Orphans of the world become our children, so that they stay visible. A process that has others' children as well
-    // says so itself: it would adopt their orphans, too.
+    // Orphans of the world become our children, so that they stay visible. A caller that also has children outside the
+    // world must decide this itself, because it would adopt their orphans, too.
     if includesEveryDescendant {
       guard latchkey_become_subreaper() == 0 else { throw ConductorError.system("becoming a subreaper") }
     }
@@ -146,7 +147,8 @@ package final class Conductor {
     if count < 4 {
       sched_yield()
     } else {
-      // Each pause is little longer than the one before: what the last one is too long is lost at every step.
+      // Each pause is only a little longer than the one before, because the time by which the last pause is too long is
+      // lost at every step.
       var pause = timespec(tv_sec: 0, tv_nsec: min(20_000 + 5_000 * (count - 4), 1_000_000))
       nanosleep(&pause, nil)
     }
@@ -162,7 +164,7 @@ package final class Conductor {
     return try wakeNext(limit)
   }
 
-  /// The world has settled.
+  /// Wakes the process of the next alarm, or moves the time to `limit`. The world has settled before.
   private func wakeNext(_ limit: Instant) throws -> AdvanceResult {
     guard let next = nextDue(), next.deadline <= limit else {
       now = max(now, limit)

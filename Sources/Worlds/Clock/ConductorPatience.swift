@@ -31,8 +31,8 @@ final class CallTimer {
 struct ProcessorUse {
   private var atFirst: [pid_t: UInt64] = [:]
 
-  /// The most that any one of them has used since it was first asked about, or `nil` if the kernel does not report
-  /// it.
+  /// The most processor time that any one process has used since this was first asked, or `nil` if the kernel does not
+  /// report it.
   mutating func most(_ world: borrowing ConductorWorld) -> Duration? {
     var most: UInt64 = 0
     var isTold = false

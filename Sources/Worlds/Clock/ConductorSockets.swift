@@ -26,7 +26,8 @@ struct ConductorSockets: ~Copyable {
   init(directory: String) throws {
     listener = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     guard listener >= 0 else { throw ConductorError.system("socket") }
-    // By way of the descriptor, because a socket's address has room for 107 bytes and a path may be longer.
+    // The address names the socket through the folder's descriptor, because it has room for 107 bytes and a path may be
+    // longer.
     let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { close(folder) }
     let result = withUnixAddress("/proc/self/fd/\(folder)/socket") { bind(listener, $0, $1) }

@@ -3,16 +3,17 @@ import Glibc
 
 /// All processes of a simulated world, and whether any of them has something to do.
 ///
-/// Each check compares every thread's state and run count with the last time that they were read. If nothing
-/// differs and all are blocked, then all of them were blocked when this check began: nothing was left that
-/// could wake them, except the conductor itself. What a process does to others as it ends comes before the check that
-/// counts. A check ends at the first process that is busy: while one works, the others need not be read again and again.
+/// Each check compares every thread's state and run count with the values that were read last. If nothing differs and
+/// all threads are blocked, then all of them were blocked when this check began. Nothing but the conductor could then
+/// wake them. A process that ends may still wake others, but that happens before the check that counts. A check stops
+/// at the first busy process, because the others need not be read while that one works.
 ///
-/// So all of them must be known: a thread that nobody has seen may wake one that was checked already, and be gone before
-/// the lists are read. Therefore the lists are read before the check that counts, which finds what such a thread set off.
+/// The check works only if all processes and threads are known. An unknown thread could wake one that was already
+/// checked, and be gone before the lists are read. So the lists are read before the check that counts, and that check
+/// finds what such a thread has set off.
 ///
-/// Few of many processes work at one moment. Those that do are checked first, until they rest and their lists are read. Only
-/// then are all checked.
+/// Few of the processes work at one moment. Those that do are checked first, until they rest and their lists have been
+/// read. Only then are all processes checked.
 struct ConductorWorld {
   /// All of them, with those first that worked last.
   private var processes: [WatchedProcess] = []
@@ -21,7 +22,7 @@ struct ConductorWorld {
   private var restlessCount = 0
   private let includesEveryDescendant: Bool
   private var buffer = ProcBuffer()
-  /// A process ended, or a new round began: there may be new children of our own.
+  /// Whether this process may have new children: one of the world's processes has ended, or a new round has begun.
   private var ownChildrenMayBeNew = true
   /// Children that ended before they were checked. They stay listed until they are waited for.
   private var corpses: Set<Corpse> = []
@@ -49,7 +50,7 @@ struct ConductorWorld {
     WatchedProcess(pid: pid, seesBlocking: BlockedThreads.areShown)
   }
 
-  /// What this process has started itself is noticed by the next check.
+  /// A round begins. The next check looks for processes that this process itself has started.
   mutating func beginRound() { ownChildrenMayBeNew = true }
 
   /// The process has been given something to do, so it is checked first.
@@ -80,14 +81,15 @@ struct ConductorWorld {
     return look
   }
 
-  /// Checks those that may have worked, and then reads who else there is: only a process that ran can have created a
-  /// child. `nil` if they rest, and nobody is new.
+  /// Checks the processes that may have worked, and then reads which children they have, because only a process that
+  /// ran can have created a child. `nil` if all of them rest and there is no new one.
   private mutating func lookAtRestless() -> Look? {
     for process in processes[..<restlessCount] {
       if let work = look(at: process) { return work }
     }
     var isAnyNew = false
-    // A list of children that is read while one of them ends may lack another, so it is asked when they sleep.
+    // If a process ends while a list of children is read, another child may be missing in the list. So the lists are
+    // read when all of these processes sleep.
     for process in processes[..<restlessCount] where process.isDirty {
       process.isDirty = false
       if add(process.children(&buffer)) { isAnyNew = true }
@@ -107,8 +109,8 @@ struct ConductorWorld {
     return .quiet
   }
 
-  /// `nil` if the process rests. If not, this check does not count: those that it leaves out are compared with an earlier one
-  /// by the next.
+  /// `nil` if the process rests. Otherwise the check ends here and does not count. The next check compares the other
+  /// processes with what was read before.
   private mutating func look(at process: WatchedProcess) -> Look? {
     let wasDirty = process.isDirty
     let observation = process.observe(&buffer)
@@ -138,8 +140,8 @@ struct ConductorWorld {
     if index > 0 { processes.insert(processes.remove(at: index), at: 0) }
   }
 
-  /// Returns when everything that had to be told of an observed end has been woken. A process shows that it has ended
-  /// a moment before it wakes those that wait for it. If its processor is taken away in between, that moment is long.
+  /// Returns when everyone who waits for an observed end has been woken. A process shows that it has ended a moment
+  /// before it wakes them. That moment is long if the process loses its processor in between.
   private mutating func awaitEnd() {
     // The kernel does both under the lock that this call takes.
     _ = ownChildren(&buffer)

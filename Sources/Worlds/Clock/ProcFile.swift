@@ -6,7 +6,8 @@ struct ProcBuffer {
   /// Why something that exists could not be opened. Something that has gone is not a failure.
   private(set) var failure: Int32?
 
-  /// Something could not be opened, for the reason that `errno` gives.
+  /// Notes the error number if this process has no room for another open file. Other errors mean that the file has
+  /// gone.
   mutating func note(_ number: Int32) {
     if number == EMFILE || number == ENFILE || number == ENOMEM { failure = number }
   }

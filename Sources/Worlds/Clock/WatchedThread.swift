@@ -52,8 +52,8 @@ final class WatchedThread {
     // A zombie's statistics can still be read, and do not change.
     guard let ran = counter.read(&buffer) else { return nil }
     let runs = counter.runs
-    // The shorter way: it has not run, and is where it was blocked. Its state is the same, since it would have to run to
-    // change it, or be woken, and the kernel names no place for a thread that was woken.
+    // The short way: the thread has not run, and still waits where it was seen blocked. It would have to run to change
+    // its state. If it had been woken, the kernel would name no place where it waits.
     if !ran, wait != nil, blockedAtRun == runs, isOffProcessors(&buffer) {
       isBlocked = true
       return false

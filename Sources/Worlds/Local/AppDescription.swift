@@ -4,7 +4,7 @@ import JournalEvents
 /// The `Info.plist` of an app that a story's machine has installed.
 struct AppDescription {
   let app: InstalledApp
-  /// Where words in braces lead in arguments and variables.
+  /// The values of the words in braces in arguments and variables.
   let places: [String: String]
   /// The file that its output goes to.
   private let output: String?
@@ -46,7 +46,7 @@ struct AppDescription {
     var variables = keys["LSEnvironment"] as? [String: String] ?? [:]
     variables.merge(app.environment.mapValues(filled)) { $1 }
     if app.isDescribed { variables[DelegateRecord.variable] = output }
-    // Empty: the machine's clock.
+    // An empty variable makes the app use the machine's clock.
     if app.clock == .machine { variables["LATCHKEY_CLOCK"] = "" }
     // This package's own apps know the world's clock.
     if app.clock == .world, app.isDescribed, let storyTime {

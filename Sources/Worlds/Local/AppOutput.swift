@@ -3,8 +3,8 @@ import Glibc
 import Journal
 import JournalEvents
 
-/// Reads what an app of the story prints, for the records in it: `latchkey: EVENT key=value key="two words"`. What it says of its
-/// own faults becomes a warning.
+/// Reads the records in what an app of the story prints: `latchkey: EVENT key=value key="two words"`. A line about the
+/// app's own faults becomes a warning.
 ///
 /// Time stands still until everything printed has been read, so the world's present time is the record's.
 final class AppOutput {
@@ -23,9 +23,10 @@ final class AppOutput {
   static let mark = DelegateRecord.mark
   /// A longer line is no record.
   private static let lineLimit = 16 * 1024
-  /// How the CoreBluetooth module's own records begin. They may stand behind what the app has not ended with a line break.
+  /// How the records of the CoreBluetooth module begin. Such a record may follow text that the app has not ended with a
+  /// line break.
   private static let told = "\(mark)\(DelegateRecord.event) \(DelegateRecord.Field.call.rawValue)=\""
-  /// None of those is longer.
+  /// The longest of these records, in bytes.
   private static let toldLimit = 4096
 
   init(_ app: InstalledApp, on machine: String, path: String) {
@@ -58,7 +59,7 @@ final class AppOutput {
             message: text, fields: [:]))
       }
     }
-    // The last process may have ended within a line.
+    // The app's previous process may have ended within a line.
     if pid != process { (process, beforeProcess) = (pid, rest.count) }
     var buffer = [UInt8](repeating: 0, count: 65536)
     while true {
@@ -70,7 +71,8 @@ final class AppOutput {
     }
   }
 
-  /// The lines that these bytes complete. One that is too long is left out, but for a record of the module at its end.
+  /// The lines that these bytes complete. A line that is too long is left out, except for a record of the CoreBluetooth
+  /// module at its end.
   private func lines(_ bytes: ArraySlice<UInt8>) -> [String] {
     var bytes = bytes
     var lines: [String] = []
@@ -86,7 +88,8 @@ final class AppOutput {
     return lines
   }
 
-  /// What was written, and a record behind it: the module's own, or the first of a process whose forerunner ended within a line.
+  /// Splits a line that has a record behind other text. The record is the CoreBluetooth module's, or the first one of a
+  /// process whose predecessor ended within a line.
   private func parts(of bytes: [UInt8]) -> [String] {
     let line = String(decoding: bytes, as: UTF8.self)
     if beforeProcess > 0, bytes[beforeProcess...].starts(with: Self.mark.utf8) {

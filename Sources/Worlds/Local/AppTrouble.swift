@@ -1,18 +1,18 @@
 import Journal
 
-/// What an app's output says of the app's own faults: why it ended, and how it misused Core Bluetooth. Its author looks at the
-/// timeline first, and would otherwise read of a signal alone.
+/// What an app's output says about the app's own faults: why it ended, and how it misused Core Bluetooth. An author
+/// looks at the timeline first, and would otherwise see only the signal that ended the app.
 package struct AppTrouble {
   /// Swift's report of why it ends a program: `FILE:LINE: Fatal error: TEXT`.
   package static let fatalError = "Fatal error: "
   /// CoreBluetooth's word for a call that it refuses.
   private static let misuse = "API MISUSE: "
 
-  /// Some apps make a mistake all day. What was told is not told again, and no more than this.
+  /// The most misuses that are reported. Some apps make a mistake all day. The same text is reported only once.
   private static let limit = 20
   private var told: Set<String> = []
 
-  /// What this line says, or `nil` if that is nothing, or nothing new.
+  /// The fault that this line reports, or `nil` if it reports none, or none that is new.
   mutating func read(_ line: String) -> String? {
     guard let text = Self.text(in: line) else { return nil }
     // The end of a process is told each time.

@@ -147,7 +147,7 @@ final class LocalMachine: Machine {
   private func processes(of app: InstalledApp) -> [WorldProcesses.Found] {
     let plist = "\(folder)/apps/\(app.name)/Info.plist"
     let all = WorldProcesses(world: run.world).all().filter { $0.machine == name && $0.infoPlist == plist }
-    // What an app starts has its environment, too.
+    // A process that an app starts has the app's environment, too, so only the topmost one counts.
     let pids = Set(all.map(\.pid))
     return all.filter { !pids.contains($0.parent) }
   }
@@ -165,7 +165,7 @@ final class LocalMachine: Machine {
   }
 
   func hold(_ app: InstalledApp, isHung: Bool) throws {
-    // Its system may have ended an app that hung. Then there is nothing to continue.
+    // latchkeyd may have ended an app that hung. Then there is nothing to continue.
     if !isHung, processes(of: app).isEmpty { return }
     let pid = try process(of: app)
     WorldProcesses(world: run.world).signal(isHung ? SIGSTOP : SIGCONT) { $0.pid == pid }
@@ -178,7 +178,8 @@ final class LocalMachine: Machine {
     let daemon = daemon
     self.daemon = nil
     if clean {
-      // Stopped in the order of a shutdown: the daemon first, with real time to take leave. It asks nobody for that.
+      // The order is that of a shutdown: latchkeyd is stopped first, and gets real time for that. It does not need the
+      // others for it.
       daemon?.signal(SIGTERM)
       try? daemon?.waitForEnd()
     }
@@ -211,7 +212,7 @@ final class LocalMachine: Machine {
     func owners() throws -> PhoneKeys? {
       do { return try PhoneKeys.read(fromDirectory: credentials(of: .agent)) } catch KeyFileError.missing { return nil }
     }
-    // A guest calls the door as they like.
+    // A guest may give the door any name, so the first one is taken.
     let keys =
       try door == nil
       ? owners() ?? DoorKeys.read(fromDirectory: doorKeys).first?.keys

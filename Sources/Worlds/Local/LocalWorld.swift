@@ -15,7 +15,7 @@ package final class LocalWorld: World {
   package let simulator: SimulatorProcess
   private var simulated: [LocalMachine] = []
   private var journal: JournalReader
-  /// Of a story with several locks, by phone, until the phone has started.
+  /// In a story with several locks: the keys of each phone that has not started yet.
   private var doorKeys: [String: [DoorKeys]] = [:]
   /// The latest processes of the story's own apps.
   private var appProcesses: [AppPlace: Int32] = [:]
@@ -101,8 +101,8 @@ package final class LocalWorld: World {
 
   private var locks: [LocalMachine] { simulated.filter { $0.description.apps.contains(.lock) } }
 
-  /// Introduces the owners' phones and the locks to each other; enrolment over the air is another story. If the lock
-  /// or every phone is missing from the story, their half of the keys is not used.
+  /// Gives the owners' phones and the locks each other's keys, without enrolment over the air. If the story has no lock
+  /// or no phone, the other side's half of the keys is not used.
   private func provision() throws {
     let all = simulated.filter { $0.description.apps.contains(.agent) }
     // Guests' phones, and phones that are bought later, have no keys yet.
@@ -159,7 +159,8 @@ package final class LocalWorld: World {
     for machine in simulated {
       try machine.boot()
       try conductor.finishMoment()
-      // Not before latchkeyd has started: it would take the agent's folder for what is left of a lost store.
+      // The keys are written only after latchkeyd has started, because it would take the agent's folder for the rest of
+      // a lost store.
       for door in doorKeys.removeValue(forKey: machine.name) ?? [] {
         try door.write(toDirectory: machine.doorKeys)
       }

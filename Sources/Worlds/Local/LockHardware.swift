@@ -11,7 +11,7 @@ package struct LockHardware {
   private let patience: Duration
   /// How long a lock that listens may take to answer.
   private static let answerMilliseconds: Int32 = 60_000
-  /// Nothing tells when a socket on another machine is listened on, so it is tried again after this.
+  /// How long to wait between tries. Nothing reports when somebody begins to listen at a socket on another machine.
   private let pauseSeconds: TimeInterval
 
   package init(stateFolder: String, patience: Duration = .zero, pauseSeconds: TimeInterval = 0.5) {
@@ -62,8 +62,8 @@ package struct LockHardware {
     var error: String?
   }
 
-  /// Nobody listens, or the connection ended without an answer. A hand tries that again: every request says what is to be, not what is
-  /// to change, so it may arrive twice.
+  /// Nobody listens, or the connection ended without an answer. The request is then sent again. It may arrive twice,
+  /// because it says how something is to be, and not how it is to change.
   private struct NobodyListens: Error {
     var error: WorldError
   }
@@ -109,7 +109,7 @@ package struct LockHardware {
       guard poll(&poller, 1, limit) == 1 else {
         throw WorldError("the lock's hardware has not answered within \(limit / 1000) s")
       }
-      // A connection that is carried to another machine is accepted here though nobody listens there.
+      // A connection that is forwarded to another machine is accepted here, even if nobody listens there.
       guard case let count = read(socket, &buffer, buffer.count), count > 0, answer.count < 65536 else {
         throw NobodyListens(error: WorldError("the lock's hardware does not answer"))
       }

@@ -30,7 +30,7 @@ final class AirProcess: @unchecked Sendable {
     var name: String?
     var x: Double?
     var y: Double?
-    /// What a controller sends, or whether it listens to everybody.
+    /// Whether a controller has begun (`true`) or ended advertising or scanning.
     var on: Bool?
     var set: String?
     var local: String?
@@ -111,7 +111,7 @@ final class AirProcess: @unchecked Sendable {
     try send { Command(id: $0, command: "range", a: a, b: b, on: on) }
   }
 
-  /// A shield around a machine means no power here.
+  /// Switches a machine's controller on or off. A shield around a machine is simulated by switching it off.
   func power(_ name: String, on: Bool) throws { try send { Command(id: $0, command: "power", name: name, on: on) } }
 
   /// Blocks until the command is done.

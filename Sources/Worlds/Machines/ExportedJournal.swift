@@ -5,19 +5,20 @@ import JournalEvents
 
 /// What one machine recorded, as `journalctl --output=json` exports its journal.
 package struct ExportedJournal: Sendable {
-  /// What the story calls the machine.
+  /// The machine's name in the story.
   package let machine: String
   package let file: String
   /// Latchkey's lines in the journal's order; their times are the machine's own, in Unix nanoseconds.
   package var entries: [JournalEntry] = []
-  /// The places of these lines in the journal, by which a line that stands in two files is found.
+  /// The cursors of these lines in the journal. They show whether a line is in two files.
   package private(set) var cursors: Set<String> = []
 
-  /// No line of Latchkey's is nearly as long.
+  /// The longest line, in bytes. No line of Latchkey is nearly as long.
   static let lineLimit = 4 << 20
-  /// Months of a home that is used daily.
+  /// The most entries: months of a home that is used daily.
   static let entryLimit = 1_000_000
-  /// A machine's clock that is set moves by more than its lines get out of order.
+  /// By how much, in nanoseconds, a line may be earlier than one before it. Lines get out of order by less, and a clock
+  /// that is set back moves by more.
   static let clockTolerance: Int64 = 1_000_000_000
 
   /// - Parameters:
@@ -56,7 +57,8 @@ package struct ExportedJournal: Sendable {
 }
 
 extension SystemdJournalLine {
-  /// The line as the story has it: a program's own, or systemd's word that a part of the system has ended by itself.
+  /// The line as an entry of the story: a program's own record, or systemd's report that a part of the system has ended
+  /// by itself.
   fileprivate func recordedEntry(machine: String) -> JournalEntry? {
     let time = unixNanoseconds ?? 0
     if let (unit, end) = failedUnit, let process = RemoteRecords.processes[unit] {
@@ -101,12 +103,12 @@ private struct ExportedLines: ~Copyable {
   private var buffer: [UInt8] = []
   private var unread = 0
   private var hasEnded = false
-  /// Of the line that was returned last.
+  /// The number of the line that was returned last, from 1.
   private(set) var lineNumber = 0
 
   init(_ path: String) throws(JournalExportError) {
     self.path = path
-    // Without waiting for who may write into a named pipe.
+    // Opening a named pipe must not wait for a writer.
     file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { throw Self.refusal(path) }
     var status = stat()

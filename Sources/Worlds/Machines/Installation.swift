@@ -55,8 +55,8 @@ struct Installation {
       limit: .seconds(900))
   }
 
-  /// The lock's text goes to each phone, and the phone's to the lock. If they hear each other only afterwards, the
-  /// lock knows the phone before they meet.
+  /// Carries the lock's introduction to each phone, and each phone's to the lock. The machines are kept apart until
+  /// that is done, so the lock knows each phone before they meet.
   private func setUp() throws {
     let all = machines.map(\.machine)
     let phones = all.filter { $0.description.apps.contains(.agent) }
@@ -67,7 +67,7 @@ struct Installation {
         if phone.description.isEnrolled {
           try introduce(phone, to: lock, lockText)
         } else {
-          // It gets its doors in the story.
+          // The phone gets its keys in the course of the story.
           phone.introduction = try Self.setUp(phone, "phone")
         }
       }
@@ -84,8 +84,8 @@ struct Installation {
 
   private var lock: RemoteMachine? { machines.map(\.machine).first { $0.description.apps.contains(.lock) } }
 
-  /// Gives a phone and the lock each other's keys, later than the others. The lock learns the phone's key first: a phone that
-  /// came before that would be refused.
+  /// Gives a phone and the lock each other's keys in the course of the story. The lock learns the phone's key first,
+  /// because it would refuse a phone that came before that.
   func introduce(_ name: String) throws {
     guard let lock, let phone = machines.map(\.machine).first(where: { $0.name == name }) else {
       throw WorldError("the story has no lock that \(name) could be introduced to")

@@ -89,7 +89,8 @@ final class RemoteMachine: Machine {
     shell.close()
   }
 
-  /// Starts delivering everything that was recorded there so far. The returned function waits for that.
+  /// Asks for everything that was recorded on this machine so far. The returned function waits until it has been
+  /// delivered.
   func beginToSettle() throws -> () throws -> Void {
     guard isUp else { return {} }
     let question = try follower.beginSync()
@@ -112,7 +113,7 @@ final class RemoteMachine: Machine {
   func killDaemon(staysDown: Bool) throws {
     records.expectEnd(of: Self.daemonUnit, on: name)
     try shell.run("systemctl kill --signal=KILL --kill-whom=main \(Self.daemonUnit)")
-    // Otherwise systemd would restart it.
+    // Without this, systemd would restart it.
     if staysDown { try shell.run("systemctl stop \(Self.daemonUnit)") }
   }
 
@@ -148,7 +149,7 @@ final class RemoteMachine: Machine {
 
   func type(_ words: [String], input: String?) throws -> any TypedCommand {
     guard isUp else { throw WorldError("\(name) is down") }
-    // A pipe takes as much without a reader.
+    // The input is limited to what a pipe takes without a reader.
     let entered = Array("\(input ?? "")\n".utf8.prefix(60_000))
     let pipe = try makePipe()
     defer { close(pipe.reading) }
@@ -176,7 +177,7 @@ final class RemoteMachine: Machine {
 
   func lockHardware() throws -> LockHardware {
     guard description.apps.contains(.lock) else { throw WorldError("\(name) has no lock") }
-    // A lock that was just restarted, on a busy machine.
+    // A lock that was just restarted on a busy machine needs some time.
     return LockHardware(stateFolder: handFolder, patience: .seconds(120))
   }
 
@@ -189,7 +190,7 @@ final class RemoteMachine: Machine {
     switch fault {
     case .restartBluetoothd, .adapterPower, .forgetPairings: return .exact
     case .rfkill:
-      // Before it is connected: the virtual machines have rfkill.
+      // Before the connection this is not known, but the virtual machines have rfkill.
       guard shell.isOpen, (try? shell.run("command -v rfkill")) == nil else { return .exact }
       return .unsupported("rfkill is not installed there")
     case .controller: return .unsupported("its controller can't be unplugged")

@@ -20,7 +20,7 @@ final class RemoteRecords: @unchecked Sendable {
   private let beginning: Int64
   private let beganAt = unixNanoseconds()
   private let files: [String: Int32]
-  /// Whether the machines' bluetoothds report links, and not the air.
+  /// Whether links are recorded from the machines' bluetoothds, and not from the air.
   let recordsLinks: Bool
 
   /// - Parameter machines: the whole journal of each goes into a file.
@@ -77,7 +77,8 @@ final class RemoteRecords: @unchecked Sendable {
     add(entry)
   }
 
-  /// Contains everything, including what other programs logged, for a person who looks for a cause.
+  /// Writes a line to the machine's log file. The file has everything, including what other programs logged, for a
+  /// person who looks for a cause.
   private func write(_ line: SystemdJournalLine, _ t: Int64, _ machine: String) {
     guard let file = files[machine] else { return }
     let who = line.fields["SYSLOG_IDENTIFIER"] ?? line.fields["_COMM"] ?? "?"
@@ -111,7 +112,7 @@ final class RemoteRecords: @unchecked Sendable {
 
   // MARK: Ends
 
-  /// The next end of this unit's process is caused by a fault.
+  /// A fault is about to end this unit's process, so its next end is not unexpected.
   func expectEnd(of unit: String, on machine: String) {
     condition.lock()
     expectedEnds["\(machine)/\(unit)", default: 0] += 1

@@ -162,9 +162,10 @@ package final class RemoteWorld: World {
   }
 
   package func boot() throws {
-    // They are set up apart, and meet in the story: their apps start during the setup, and would bond at once.
+    // The machines are prepared apart from each other and meet in the story. Their apps start during the preparation,
+    // and would bond at once.
     for (_, hardware, _) in virtual { try hardware.hide() }
-    // Each takes a processor while it boots, and more at a time would only time out.
+    // Each booting machine takes a processor. If more of them boot at a time, they only time out.
     let atOnce = max(2, ProcessInfo.processInfo.activeProcessorCount)
     for first in stride(from: 0, to: virtual.count, by: atOnce) {
       let group = virtual[first..<min(first + atOnce, virtual.count)]

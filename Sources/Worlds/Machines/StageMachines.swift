@@ -3,7 +3,8 @@ struct StageMachines {
   typealias Pair = (machine: MachineDescription, kind: MachinesDescription.Kind)
 
   let pairs: [Pair]
-  /// The air has one-digit addresses, and each virtual machine takes some 750 MB.
+  /// The most virtual machines. The air's addresses have one digit for the machine, and each machine takes some 750 MB
+  /// of memory.
   static let maximumVirtual = 8
 
   /// - Throws: `WorldError` for a story that can't be told on these machines, before anything is started.
@@ -56,8 +57,10 @@ struct StageMachines {
     self.pairs = pairs
   }
 
-  /// - Throws: `WorldError` for a program that will not be there, minutes before that would be found out. What an image or a disk
-  ///   of the user's own has is not known here.
+  /// Checks the apps' programs before the machines are started, which takes minutes. The contents of an image or a disk
+  /// of the user's own are not known here, so such machines are not checked.
+  ///
+  /// - Throws: `WorldError` for a program that the machine will not have.
   func checkPrograms(_ tools: MachineTools) throws {
     for (machine, kind) in pairs {
       guard case .virtual(let settings) = kind, settings.image == nil, settings.disks == nil else { continue }

@@ -17,7 +17,7 @@ struct StoryUnit {
   ///
   /// - Parameter program: its absolute path on the machine.
   func text(program: String, arguments: [String]) -> String {
-    // Systemd would put a variable's value in only here.
+    // `$$` is a plain `$`: systemd would otherwise replace a variable's name by its value.
     let command = ([program] + arguments).map { Self.word($0).replacing("$", with: "$$") }.joined(separator: " ")
     // The app's own folders of libraries come first.
     let libraries = [app.environment[ShippedProgram.librariesVariable], ShippedProgram.libraries].compactMap { $0 }
@@ -55,14 +55,15 @@ struct StoryUnit {
 
   private var folder: String { "\(Self.apps)/\(app.bundleIdentifier)" }
 
-  /// One word of a unit's line: no quote and no specifier of systemd's is in it by accident.
+  /// One word of a unit's line, quoted and escaped so that systemd reads no quote or specifier into it.
   private static func word(_ text: String) -> String {
     let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("%", with: "%%")
       .replacing("\n", with: "\\n")
     return "\"\(escaped)\""
   }
 
-  /// The program's path on the machine: of what its packages have installed, or else of what is brought from here.
+  /// The path of the program on the machine. A program that the machine's packages have installed comes first, and
+  /// otherwise this machine's program is copied there.
   private func program(on machine: RemoteMachine, _ tools: MachineTools) throws -> String {
     if !app.executable.contains("/") {
       let found = try machine.shell.perform(
@@ -83,7 +84,7 @@ struct StoryUnit {
     return path
   }
 
-  /// latchkeyd reads the apps when it starts, so it is started again.
+  /// Installs the app. latchkeyd is restarted, because it reads the apps when it starts.
   func install(on machine: RemoteMachine, _ tools: MachineTools) throws {
     let shell = machine.shell
     let program = try program(on: machine, tools)

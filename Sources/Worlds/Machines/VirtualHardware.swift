@@ -20,7 +20,7 @@ final class VirtualHardware: MachineHardware {
   private var process: RunningProcess?
   private var input: Int32 = -1
   private let console: MachineConsole
-  /// The other machines that it can be apart from, and all places.
+  /// The places of all machines at the beginning of the story, and which of them the air knows.
   private let places: PlacesOfMachines
 
   /// The radio of the air: only the distance decides what is heard.

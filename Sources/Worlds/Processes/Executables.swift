@@ -6,8 +6,8 @@ import Glibc
 package struct Executables: Sendable {
   private let programs: [String: String]
   let busDaemon: String
-  /// The library that gives a story's apps the story's time, or `nil` if it is missing, as it is beside older programs.
-  /// Then only what an app does by its `WorldClock` takes the story's time.
+  /// The library that gives a story's apps the story's time, or `nil` if it is missing, as with older installations.
+  /// Without it, only an app that uses `WorldClock` takes the story's time.
   let storyTime: String?
   /// Where the programs of a scenario's own apps are looked for: beside this program, then as a shell does.
   private let folders: [String]
@@ -50,8 +50,8 @@ package struct Executables: Sendable {
   /// The file of the product `latchkey-story-time`.
   package static let storyTimeLibrary = "liblatchkey-story-time.so"
 
-  /// Built with a sanitizer, as the library then is as well. It would need the sanitizer in every program that an app
-  /// starts.
+  /// Whether this program, and so also the library, was built with a sanitizer. Such a library can't be used, because
+  /// every program that an app starts would need the sanitizer.
   private static var isSanitized: Bool {
     dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
   }

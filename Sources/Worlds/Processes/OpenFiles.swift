@@ -2,7 +2,8 @@ import Glibc
 
 /// The limit on open files of this process.
 enum OpenFiles {
-  /// What a world of two machines needs, with room to spare: three files for each watched thread.
+  /// The least number of open files with which a world of two machines can run. Each watched thread takes up to four:
+  /// its state, its run count, where it is blocked, and its children.
   static let leastForAWorld = 512
 
   /// Raises the limit as far as this user may. The default dates from a time when programs could not handle more.

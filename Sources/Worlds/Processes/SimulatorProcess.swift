@@ -55,7 +55,7 @@ package final class SimulatorProcess: Sendable {
       onLine: { [replies] line in replies.take(line) }, onEnd: { [replies] in replies.end() })
   }
 
-  /// It has written something that has not been read yet. If there is a lot, it is waiting.
+  /// Whether it has written something that has not been read yet. It blocks if there is a lot of that.
   var hasUnreadOutput: Bool { peer.hasUnreadOutput }
 
   /// Blocks until every machine has its Bluetooth.
@@ -81,7 +81,7 @@ package final class SimulatorProcess: Sendable {
       let (found, hasEnded) = replies.state.withLock { (find(&$0), $0.hasEnded) }
       if let found { return found }
       guard !hasEnded else {
-        // Its pipe closes before its end is known. The next caller should know of the end.
+        // The process's pipe closes before its end is known. Waiting for the end lets the next caller see it.
         try? process.waitForEnd()
         throw WorldError("bluez-simulator ended when it was \(what)\(logTail(log))")
       }

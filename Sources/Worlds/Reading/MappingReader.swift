@@ -16,7 +16,7 @@ package struct MappingReader {
     try self.init(node, subject: subject, file: file, &mergesLeft)
   }
 
-  /// The most mappings that are merged into one, directly or by those that are merged into it.
+  /// The most mappings that may be merged into one mapping, directly or through others.
   private static let maximumMerges = 100
 
   private init(_ node: Node, subject: String, file: String, _ mergesLeft: inout Int) throws(ScenarioError) {
@@ -62,7 +62,7 @@ package struct MappingReader {
     self.keys = keys
   }
 
-  /// A mapping without keys, for the short form of what could have some.
+  /// A mapping without keys, for a step or value in its short form.
   package init(emptyAt line: Int?, subject: String, file: String) {
     self.file = file
     self.subject = subject
@@ -86,7 +86,7 @@ package struct MappingReader {
   package func has(_ key: String) -> Bool { entries[key] != nil }
   package func node(_ key: String) -> Node? { entries[key]?.value }
 
-  /// - Parameter choices: what could stand there.
+  /// - Parameter choices: the values that are possible there, for the error.
   package func required(_ key: String, _ choices: [String] = []) throws(ScenarioError) -> Node {
     guard let node = node(key) else { throw error("\(subject) has no '\(key)'", choices: choices) }
     return node
@@ -96,7 +96,7 @@ package struct MappingReader {
     guard let text = (try required(key, choices).scalar?.string).map(Self.oneLine), !text.isEmpty else {
       throw error("'\(key)' of \(subject) must be a word or a line of text", at: key, choices: choices)
     }
-    // It is printed to terminals, which treat some characters as commands.
+    // The text may be printed to a terminal, which takes some characters for commands.
     if let scalar = text.unicodeScalars.first(where: { $0.properties.generalCategory == .control }) {
       throw error(
         "'\(key)' of \(subject) has a character in it that can't be printed, U+\(String(scalar.value, radix: 16))",
@@ -105,7 +105,7 @@ package struct MappingReader {
     return text
   }
 
-  /// Text on several lines (`|`), and the end of a line with which every block of text ends, as one line.
+  /// Makes one line of a text on several lines (`|`). Every block of text ends with a line break, which is removed.
   private static func oneLine(_ text: String) -> String {
     guard text.contains(where: \.isNewline) else { return text }
     return text.split(whereSeparator: \.isNewline).joined(separator: " ")
