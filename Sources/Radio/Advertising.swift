@@ -9,7 +9,7 @@ struct AdvertisingSet: Sendable {
   /// Identifies its random sequences.
   let number: UInt64
   private(set) var next: Int64
-  /// Until when some controller can use its events, as last known, or `nil` while none can.
+  /// When the next event comes, in nanoseconds.
   var heardUntil: Int64?
   private let interval: Int64
 
@@ -25,7 +25,7 @@ struct AdvertisingSet: Sendable {
     next = now.nanoseconds + 1 + draws.below(Self.delayLimit)
   }
 
-  /// What becomes of one of its events at another controller.
+  /// The random sequence for one event of the set at one listener.
   func draws(_ purpose: UInt64, at event: Int64, _ listener: UInt64) -> RandomDraws {
     RandomDraws(number, purpose, UInt64(bitPattern: event), listener)
   }
@@ -61,14 +61,15 @@ private struct Listener {
   let last: Int64
   let isInitiator: Bool
 
-  /// The strength of an event of the set, if it gets through. At the edge of the range hardly one in a thousand does,
-  /// and the others must not cost the world a moment each.
+  /// The strength of an event of the set in dBm, or `nil` if it does not get through. This is decided here, because at
+  /// the edge of the range hardly one event in a thousand gets through, and each other one would otherwise cost the
+  /// world a step.
   func signal(of set: AdvertisingSet, at event: Int64, _ physics: RadioPhysics) -> Double? {
     guard event <= last, window.covers(event), let signal = path.signal(at: event) else { return nil }
     let purpose = isInitiator ? DrawPurpose.advertisementAtInitiator : DrawPurpose.advertisementAtScanner
     var draws = set.draws(purpose, at: event, number)
     guard physics.receive(signal, &draws) != nil else { return nil }
-    // The request goes the other way.
+    // An initiator's request goes the other way, and must get through as well.
     guard isInitiator else { return signal }
     return physics.receive(signal, &draws) != nil ? signal : nil
   }
@@ -79,7 +80,7 @@ extension Radio {
   static let advertisingSetLimit = 16
   /// How far ahead to look for events that fall into a listener's window. Then the search continues from there.
   private static let horizon: Int64 = 600 * 1_000_000_000
-  /// The same while a controller is carried. Many events are then out of range, and each takes longer to check.
+  /// As `horizon`, while a controller is carried. Many events are then out of range, and each takes longer to check.
   private static let walkHorizon: Int64 = 30 * 1_000_000_000
 
   /// What a controller advertises, in the order of its sets.

@@ -20,7 +20,7 @@ struct Link: Sendable {
     case received(Role, Frame)
     case disconnected(Role, DisconnectReason)
 
-    /// Whose host learns of it.
+    /// The end whose host learns of it.
     var role: Role {
       switch self {
       case .received(let role, _), .disconnected(let role, _): role
@@ -179,12 +179,12 @@ struct Link: Sendable {
     return deadline
   }
 
-  /// With something to send: the next event at which some of it arrives, or when the link dies. An event at which nobody hears anything
-  /// changes nothing that a host could see.
+  /// With something to send: the next event at which some of it arrives, or when the link dies. Events at which neither
+  /// end hears the other are passed over, because hosts can't see them.
   private func nextDelivery(_ path: Path, _ physics: RadioPhysics) -> Int64 {
     func sends(_ end: End) -> Bool { !end.queue.isEmpty || end.termination != nil }
     let senders = (central: sends(central), peripheral: sends(peripheral))
-    // What waits is not needed for this, and would be copied when it is carried.
+    // The queues are not needed here, and copying them would cost time.
     var copy = self
     for role in [Role.central, .peripheral] { (copy[role].queue, copy[role].termination) = ([], nil) }
     for _ in 0..<Self.searchLimit {

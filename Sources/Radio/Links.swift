@@ -4,8 +4,8 @@ import TimeTypes
 extension Radio {
   /// The longest frame, in bytes.
   static let frameLimit = 1024
-  /// How many frames may wait at one end of a link. bluetoothd itself queues what its applications send without a limit;
-  /// this one only bounds the memory.
+  /// How many frames may wait at one end of a link. bluetoothd queues what its applications send without a limit; this
+  /// limit only bounds the memory.
   static let queueLimit = 32_768
 
   func areLinked(_ one: ControllerIdentifier, _ other: ControllerIdentifier) -> Bool {
@@ -60,9 +60,10 @@ extension Radio {
     return role
   }
 
-  /// A controller's ends of links vanish without notice to the peers.
-  /// - Parameter alsoEnding: if not, those that its host has ended stay until the peer knows. A host that switches its controller off
-  ///   ends its links first, and does not wait for the peers.
+  /// Shuts a controller's ends of its links, without notice to the peers.
+  ///
+  /// - Parameter alsoEnding: whether to shut also the ends that the host is ending. If not, those stay until the peer
+  ///   knows. A host that switches its controller off ends its links first, and does not wait for the peers.
   mutating func dropLinks(of controller: ControllerIdentifier, alsoEnding: Bool) {
     for (identifier, link) in links {
       guard let role = link.role(of: controller), alsoEnding || link[role].termination == nil else { continue }
@@ -85,7 +86,7 @@ extension Radio {
     return controller.isOnAir || !controller.isShielded && end.termination != nil
   }
 
-  /// The same, whether or not they can hear and be heard now.
+  /// The path between the link's ends, even if they can't send or receive now.
   func way(of link: Link) -> Path? { way(between: link.central.controller, and: link.peripheral.controller) }
 
   /// `nil` if there is no such link.
@@ -96,7 +97,7 @@ extension Radio {
   /// Lets all links process what is due by now.
   mutating func passLinks(_ outputs: inout [RadioOutput]) {
     for identifier in links.keys.sorted() {
-      // Nothing keeps a copy of the link while it changes: its queues would be copied with it.
+      // The link is changed in place, because a copy of it would copy its queues.
       guard let conditions = conditions(of: identifier) else { continue }
       var isHeard = false
       for effect in links[identifier]?.pass(to: now.nanoseconds, conditions) ?? [] {

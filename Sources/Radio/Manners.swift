@@ -1,6 +1,7 @@
 import BluetoothTypes
 
-/// What a test makes of a controller. By itself it answers whoever wants to connect, and is heard as its distance has it.
+/// How a test makes a controller behave. Without changes, it answers every initiator, and its distance decides how
+/// strongly it is heard.
 package struct Manners: Sendable, Hashable {
   package enum Connecting: Sendable, Hashable {
     case accepts
@@ -11,7 +12,8 @@ package struct Manners: Sendable, Hashable {
   }
 
   package var connecting = Connecting.accepts
-  /// At which strength every other one reads it, in dBm. Whether it is heard is still its distance's.
+  /// The strength at which every other controller reads its signal, in dBm, or `nil` for the real one. The distance
+  /// still decides whether it is heard.
   package var strength: Int8?
   package init() {}
 }
@@ -20,7 +22,7 @@ package struct Manners: Sendable, Hashable {
 package struct ConnectionRefusal: Sendable, Hashable {
   package let initiator: ControllerIdentifier
   package let advertiser: ControllerIdentifier
-  /// As the advertiser was heard.
+  /// The advertiser's address at that time.
   package let address: DeviceAddress
 }
 

@@ -126,7 +126,8 @@ extension Radio {
     return way(between: one, and: other)
   }
 
-  /// The same, whether or not they can hear and be heard now.
+  /// The path between two controllers, even if they can't send or receive now. `nil` if one of them is unknown, or both
+  /// are the same.
   func way(between one: ControllerIdentifier, and other: ControllerIdentifier) -> Path? {
     guard one != other, let first = controllers[one], let second = controllers[other] else { return nil }
     return Path(first, second, physics: physics, seed: seed)

@@ -10,7 +10,7 @@ package struct Radio: Sendable {
   var now = Instant.zero
   var controllers: [ControllerIdentifier: Controller] = [:]
   var links: [LinkIdentifier: Link] = [:]
-  /// A link is over, and no host was told.
+  /// Whether a link is over of whose end no host was told.
   var hasUnheardEnds = false
   var refusals: [ConnectionRefusal] = []
   var linkCount: UInt64 = 0
@@ -45,7 +45,7 @@ package struct Radio: Sendable {
   /// not events, and neither is an idle link.
   package private(set) var nextDeadline: Instant?
 
-  /// Whether links have ended since the last call of which no host was told.
+  /// Whether links have ended, since the last call, without any host being told.
   package mutating func takeUnheardEnds() -> Bool {
     defer { hasUnheardEnds = false }
     return hasUnheardEnds
@@ -63,7 +63,8 @@ package struct Radio: Sendable {
     guard let state = links[link], let role = state.role(of: controller), state[role].isOpen,
       let number = controllers[controller]?.number
     else { return nil }
-    // Of a peer that is silent of a sudden (shielded, without power) the last reading stands until the link is lost.
+    // If the peer has suddenly become silent (shielded, or without power), the last reading stands until the link is
+    // lost.
     guard let signal = way(of: state)?.signal(at: nanoseconds) else {
       return RadioPhysics.reading(physics.sensitivity)
     }

@@ -30,7 +30,8 @@ package struct RadioPhysics: Sendable, Hashable {
   package var sensitivity: Double
   /// The share of advertisements, and of responses to them, that is lost whatever their strength, 0 to 1.
   package var interference: Double
-  /// The same for packets of a link, which avoids bad channels.
+  /// The share of a link's packets that is lost whatever their strength, 0 to 1. It is smaller, because a link avoids
+  /// bad channels.
   package var linkInterference: Double
 
   package init(

@@ -11,7 +11,7 @@ struct ListeningWindow: Sendable {
   init(interval: Duration, window: Duration, phase: Double, now: Instant) {
     self.interval = interval.wholeNanoseconds
     self.window = window.wholeNanoseconds
-    // So that it never begins in the future.
+    // The beginning is never in the future.
     beginning = now.nanoseconds - Int64(phase * Double(self.interval))
   }
 
