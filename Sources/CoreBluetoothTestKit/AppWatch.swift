@@ -16,15 +16,15 @@ final class AppHistory: @unchecked Sendable {
 
   var calls: [SimulatedDelegateCall] { lock.withLock { collected } }
 
-  /// How many calls there were when time passed last. Those that came since were caused by what the test itself did; an app handles
-  /// that on its own threads, at once or a little later.
+  /// How many calls there were when time last passed. The test's own actions cause the calls that have come since. The
+  /// app handles such actions on its own threads, at once or a little later.
   var seenCount: Int { lock.withLock { seen } }
   private var seen = 0
 
   /// Time has passed, and the app is quiet.
   func isSeen() { lock.withLock { seen = forgotten + collected.count } }
 
-  /// The first call that fits, of those that came after so many.
+  /// The first matching call after the first `count` calls.
   func first(after count: Int, where fits: (SimulatedDelegateCall) -> Bool) -> SimulatedDelegateCall? {
     lock.withLock { collected.dropFirst(max(0, count - forgotten)).first(where: fits) }
   }
@@ -47,13 +47,13 @@ final class AppWatch: SessionObserver, @unchecked Sendable {
   private let clock: ManualClock
   private let lock = NSLock()
   private var live = 0
-  /// Calls of stream delegates that have not returned, calls in which a thread waits in a stream, and threads that are about
-  /// to go on.
+  /// How many calls of stream delegates have not returned, how many calls have a thread that waits in a stream, and how
+  /// many threads are about to go on.
   private var dueCalls = 0
   private var waitingCalls = 0
   private var wokenThreads = 0
   private var usesThreads = false
-  /// The home looks again whether the app does anything. Set once, before the app runs.
+  /// Tells the home to look again whether the app does anything. Set once, before the app runs.
   var onChange: @Sendable () -> Void = {}
 
   init(_ history: AppHistory, launch: Int, clock: ManualClock) {
@@ -86,7 +86,7 @@ final class AppWatch: SessionObserver, @unchecked Sendable {
 extension AppWatch {
   /// Released when a call has returned, or a thread has gone on.
   private final class Hold: ChannelHold, @unchecked Sendable {
-    /// How long time waits for a thread that may never come back, in the computer's time.
+    /// How long the home's time waits for a thread that may never come back, in seconds of the computer's time.
     private static let patience = DispatchTimeInterval.seconds(5)
     let isOfThread: Bool
     private let lock = NSLock()
@@ -121,7 +121,7 @@ extension AppWatch {
   /// A thread of the app waits in a stream.
   private struct Wait: ChannelWait {
     let watch: AppWatch
-    /// The app has been called on this thread.
+    /// Whether the thread belongs to a call of the app by the library.
     let isInCall: Bool
 
     func end() -> any ChannelHold {
@@ -133,9 +133,10 @@ extension AppWatch {
     }
   }
 
-  /// This thread waits in a stream, until time has passed.
+  /// The calling thread begins to wait in a stream. It can go on only after time has passed.
   func waitBegins() -> any ChannelWait {
-    // A call carries the app's identity to this thread; a thread of the app's own has none, and a task holds no call up.
+    // A call by the library gives the app's identity to its thread, and a thread of the app's own has none. A task is
+    // not a call that holds others up.
     let isInCall = AppSession.current != nil && withUnsafeCurrentTask { $0 == nil }
     change {
       if isInCall { waitingCalls += 1 } else { usesThreads = true }
@@ -146,6 +147,6 @@ extension AppWatch {
   var hasDueCalls: Bool { lock.withLock { dueCalls > 0 } }
   var hasWaitingCalls: Bool { lock.withLock { waitingCalls > 0 } }
   var hasWokenThreads: Bool { lock.withLock { wokenThreads > 0 } }
-  /// Threads of the app's own wait in streams, now and then.
+  /// Whether threads of the app's own have ever waited in streams.
   var hasOwnThreads: Bool { lock.withLock { usesThreads } }
 }

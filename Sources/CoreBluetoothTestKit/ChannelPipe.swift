@@ -1,12 +1,14 @@
 import BluetoothTypes
 import Foundation
 
-/// An L2CAP channel between an app and its machine: what a socket is to processes, with a socket's bounds. The machine puts
-/// packets in and takes them out while no app does anything; the app does so at any time, on any thread.
+/// An L2CAP channel between an app and its machine, which takes the place of the socket between two processes and has a
+/// socket's limits. The machine puts packets in and takes packets out only while no app does anything. The app may do
+/// so at any time, on any thread.
 final class ChannelPipe: @unchecked Sendable {
   /// What waits in one direction.
   private struct Packets {
-    /// What the kernel lets wait in a socket, by what it keeps for each packet beside its bytes.
+    /// How many bytes may wait, and the least that one packet counts for. The kernel limits a socket in the same way:
+    /// it counts its own data for each packet, too.
     private static let limit = 16_384
     private static let leastCost = 384
     private var packets: ArraySlice<[UInt8]> = []
@@ -27,37 +29,38 @@ final class ChannelPipe: @unchecked Sendable {
     }
   }
 
-  /// Something that the app's end is to be told. It is `nil` when there is nothing.
+  /// A call that tells the app's end something, or `nil` if there is nothing to tell.
   private typealias Notice = (@Sendable () -> Void)?
 
   private let lock = NSCondition()
   private var toApp = Packets()
   private var fromApp = Packets()
-  /// The machine's side has ended: the app reads what is left, and then the end.
+  /// The machine's side has ended. The app can still read what is left, and then finds the end.
   private var hasMachineEnded = false
   private var hasAppEnded = false
-  /// The app's connection has ended. The machine takes what is left.
+  /// The app's connection has ended. The machine still takes what is left.
   private var isShut = false
   private var openStreams: Set<ChannelDirection> = [.input, .output]
   private var isWatchingInput = false
   private var isWatchingOutput = false
   private var onInput: (@Sendable () -> Void)?
   private var onOutput: (@Sendable () -> Void)?
-  /// The threads that wait for room, how often all of them were woken, and what keeps time from passing until they go on.
+  /// The threads that wait for room, how often all of them were woken, and the holds that keep time from passing until
+  /// they go on.
   private var waits: [any ChannelWait] = []
   private var wakes: UInt64 = 0
   private var holds: [any ChannelHold] = []
 
-  /// The app's run that has the channel, once it was given to one.
+  /// The run of the app that has the channel, or `nil` before an app got it.
   private weak var process: SimulatedApp?
   private weak var engine: HomeEngine?
 
   // Used only on the engine's thread.
   /// Packets for which there was no room.
   var unput: ArraySlice<[UInt8]> = []
-  /// The machine takes one packet, or learns that there will be none.
+  /// The machine waits for one packet, or for the end.
   var isReading = false
-  /// It has ended, and what came before is still to be put.
+  /// The channel has ended, and `unput` must still be put in before the app sees the end.
   var isEnding = false
 
   init(_ engine: HomeEngine) { self.engine = engine }
@@ -67,7 +70,7 @@ final class ChannelPipe: @unchecked Sendable {
   func belongs(to process: SimulatedApp) { lock.withLock { self.process = process } }
   func isOf(_ process: SimulatedApp) -> Bool { lock.withLock { self.process === process } }
 
-  /// Returns `false` if there is no room. An app's end that is gone takes everything.
+  /// Returns `false` if there is no room. If the app's end has gone, the packet counts as taken.
   func put(_ packet: [UInt8]) -> Bool {
     let (isTaken, notice): (Bool, Notice) = lock.withLock {
       guard !hasAppEnded else { return (true, nil) }
@@ -105,7 +108,8 @@ final class ChannelPipe: @unchecked Sendable {
     notices.forEach(tell)
   }
 
-  /// The app's process has ended. What it has sent is sent all the same. Its threads, which outlive it here, find the end.
+  /// The app's process has ended. What it has sent still reaches the machine. In this simulation its threads outlive
+  /// it, and find the end.
   func processEnded() {
     let handlers = lock.withLock {
       endApp()
@@ -116,7 +120,7 @@ final class ChannelPipe: @unchecked Sendable {
     for handler in handlers { if let handler { DispatchQueue.global().async(execute: handler) } }
   }
 
-  /// What the app waits for, if it is there. Called under the lock.
+  /// The call for the input that the app waits for, or `nil` if there is none yet. Called under the lock.
   private func dueInput() -> Notice {
     guard isWatchingInput, !hasAppEnded, !toApp.isEmpty || hasMachineEnded else { return nil }
     isWatchingInput = false
@@ -159,7 +163,7 @@ final class ChannelPipe: @unchecked Sendable {
   func receive(into buffer: inout [UInt8]) -> ChannelOutcome {
     lock.withLock {
       guard let packet = toApp.popFirst() else { return hasMachineEnded || hasAppEnded ? .end : .later }
-      // As a socket does, it drops what the buffer is too short for.
+      // As with a socket, bytes for which the buffer is too short are lost.
       let count = min(packet.count, buffer.count)
       buffer.replaceSubrange(0..<count, with: packet.prefix(count))
       return .bytes(count)
@@ -189,7 +193,8 @@ final class ChannelPipe: @unchecked Sendable {
     }
   }
 
-  /// An alarm rings on the home's own thread, which would wait for itself for ever.
+  /// Ends the test if an alarm waits in a stream. Alarms ring on the home's own thread, which would wait for itself for
+  /// ever.
   private func checkThread() {
     precondition(
       engine?.isOnThread != true,
@@ -233,7 +238,7 @@ final class ChannelPipe: @unchecked Sendable {
     hasAppEnded = true
     toApp = Packets()
     wakeWriters()
-    // Wherever this comes from, the home looks at its channels again.
+    // Whichever thread calls this, the home must look at its channels again.
     engine?.enqueue { _ in }
   }
 

@@ -7,12 +7,14 @@ extension SimulatedHome {
     engine.run { $0.history(bundleIdentifier)?.calls ?? [] }
   }
 
-  /// Lets time pass until the app's delegate is told something, but not more than `duration`. Calls that were made before time passed
-  /// last don't count; those that the test has caused since, as by `open(_:)` or `kill(_:)`, do.
+  /// Lets time pass until the app's delegate is told something, but not more than `duration`. A call counts if it came
+  /// since time last passed, such as one that the test has just caused by `open(_:)` or `kill(_:)`. Earlier calls don't
+  /// count.
+  ///
   /// - Parameters:
   ///   - method: As in ``SimulatedDelegateCall/method``: `didConnect`.
   ///   - bundleIdentifier: An app that is installed.
-  ///   - attribute: The UUID of the service, characteristic or descriptor that the call is about. Without one, any will do.
+  ///   - attribute: The UUID of the service, characteristic or descriptor that the call is about. `nil` for any call.
   ///   - duration: How long to wait at most.
   /// - Returns: the call, or `nil` if it has not come.
   @discardableResult

@@ -17,7 +17,7 @@ extension HomeEngine {
     case .openCredit(let channel, let client, let call, let mtu, let device):
       let pipe = ChannelPipe(self)
       channels[ChannelKey(machine: name, channel: channel)] = pipe
-      // A system that has been restarted gets no answer, and the channel ends with its end.
+      // If the system has been restarted since its call, nobody gets the answer, and the channel ends.
       guard machines[name]?.client == client else { return pipe.closeAll() }
       let descriptor = ChannelDescriptor(inProcess: PipeEnd(pipe))
       work.append(
@@ -31,7 +31,7 @@ extension HomeEngine {
       guard let pipe = channels[ChannelKey(machine: name, channel: channel)] else { return }
       pipe.isEnding = true
       put(into: pipe, ChannelKey(machine: name, channel: channel))
-    // Of AcquireNotify and AcquireWrite, which the system does not use.
+    // Sockets of AcquireNotify and AcquireWrite, which the system does not use.
     case .open: break
     }
   }
@@ -48,8 +48,8 @@ extension HomeEngine {
     }
   }
 
-  /// Carries packets between the apps and the machines, as far as both have room. Called while no app does anything, so that
-  /// an app's threads find the same room in every run. Returns whether something happened.
+  /// Carries packets between the apps and the machines, as far as both have room. Called only while no app does
+  /// anything, so that an app's threads find the same room in every run. Returns whether anything was carried.
   func carryPackets() -> Bool {
     for key in channels.keys.sorted() {
       guard let pipe = channels[key] else { continue }
@@ -68,7 +68,7 @@ extension HomeEngine {
     return hasWork
   }
 
-  /// The channel of an event is the app's from now on.
+  /// Gives the channel of an event to the app that is told the event.
   func give(_ event: AppLink.Event, to process: SimulatedApp) {
     let descriptor: ChannelDescriptor? =
       switch event.body {

@@ -27,12 +27,13 @@ final class HomeEngine: @unchecked Sendable {
   private var queryReplies: [AnswerToken: Result<QueryReply, AppLinkError>] = [:]
   private var attaching: [AnswerToken: SimulatedApp] = [:]
   private(set) var launchCounts: [String: Int] = [:]
-  /// Apps that run again, and whose alarms have been waiting.
+  /// Apps that run again after a suspension, and whose alarms have been waiting.
   private var resumed: [SimulatedApp] = []
   var isLooking = false
   var holds = 0
   let patience: HomePatience
-  /// How much apps have done, and how much they had when it was looked at, which was so often the same.
+  /// How much the apps have done so far, how much that was at the last look, and how many looks in a row found it the
+  /// same.
   private(set) var progress = 0
   var progressAtLook = 0
   var stillLooks = 0
@@ -41,7 +42,8 @@ final class HomeEngine: @unchecked Sendable {
   /// By the machine.
   var manners: [String: HomeManners] = [:]
 
-  /// A class, so that its system changes in its place: a second copy of it would make every table that changes a new one.
+  /// A class, so that the system is changed in place. With a structure there would be a second copy of the system, and
+  /// each change of a table would copy the table.
   final class Machine {
     var system: BluetoothSystem
     var stored = StoredState()
@@ -97,12 +99,13 @@ final class HomeEngine: @unchecked Sendable {
     }
   }
 
-  /// Looks at the engine from outside, which is nothing that happens.
+  /// Reads the engine's state on its thread, without carrying out any work.
   func look(_ body: @escaping @Sendable (HomeEngine) -> Void) { thread.async { [self] in body(self) } }
 
   // MARK: Machines
 
-  /// Ends the test with a message that names what there is: a wrong name is a mistake of the test.
+  /// Ends the test if there is no such machine, with a message that names those that there are. A wrong name is a
+  /// mistake of the test.
   func checkMachine(_ name: String) {
     precondition(
       machines[name] != nil,
@@ -165,7 +168,8 @@ final class HomeEngine: @unchecked Sendable {
   func turnOff(_ name: String) {
     checkMachine(name)
     guard machines[name]?.isOn == true else { return }
-    // From now on the system hears nothing more: it would start apps again for what ends here.
+    // The machine is marked as off first, so that its system hears nothing more. Otherwise it would start the apps
+    // again that end here.
     machines[name]?.isOn = false
     for bundleIdentifier in (machines[name]?.apps ?? [:]).keys.sorted() { endProcess(bundleIdentifier) }
     settle()
@@ -215,7 +219,7 @@ final class HomeEngine: @unchecked Sendable {
     return machineName(of: bundleIdentifier).flatMap { machines[$0]?.apps[bundleIdentifier]?.history }
   }
 
-  /// The app that a test means without naming it.
+  /// The only installed app, for tests that don't name one. Ends the test if there are several, or none.
   func onlyApp() -> String {
     let installed = machines.values.flatMap(\.apps.keys).filter { !$0.hasPrefix(SimulatedHome.scriptPrefix) }
     precondition(

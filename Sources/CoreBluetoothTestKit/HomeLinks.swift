@@ -2,8 +2,8 @@ import BlueZ
 import BlueZModel
 
 extension SimulatedHome {
-  /// Hangs up every link of a machine or a peripheral, from its side. bluetoothd takes two seconds for that. A peripheral goes on
-  /// advertising, and can be connected to again.
+  /// Ends every link of a machine or a peripheral, from its side. bluetoothd takes two seconds for that. A peripheral
+  /// goes on advertising, and centrals can connect to it again.
   public func disconnect(_ machine: String) { engine.run { $0.disconnect(machine) } }
 }
 

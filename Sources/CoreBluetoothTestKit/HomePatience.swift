@@ -1,12 +1,14 @@
 import Dispatch
 import Foundation
 
-/// Looks from time to time, in the computer's time, whether a home that waits for its apps gets on.
+/// Looks from time to time, in the computer's time, whether a home that waits for its apps still gets on.
 ///
-/// An app's code may take long, and then the home waits. What never ends is a mistake of the app or of the test: a queue that
-/// nobody activates, a delegate call that waits for the next one. A home that waited without a word would not show which.
+/// An app's code may take long, and then the home waits. If it waits for ever, that is a mistake of the app or of the
+/// test: a queue that nobody activates, or a delegate call that waits for the next one. A message then tells what the
+/// home waits for.
 final class HomePatience: @unchecked Sendable {
-  /// How long a home may stand still before it says what it waits for, and how often it says so before it ends the test.
+  /// How long a home may stand still before it says what it waits for, in seconds, and how often it says so before it
+  /// ends the test.
   let interval: TimeInterval
   let limit: Int
   private let lock = NSLock()
@@ -58,8 +60,8 @@ final class HomePatience: @unchecked Sendable {
 }
 
 extension HomeEngine {
-  /// Says what is waited for if nothing has happened since the last look, and ends the test after many of them. Returns whether nobody
-  /// waits any more.
+  /// If nothing has happened since the last look, says what the home waits for. Ends the test after `limit` such looks.
+  /// Returns whether the home no longer waits.
   fileprivate func lookWhetherItStands(_ patience: HomePatience) -> Bool {
     guard waiter != nil else {
       stillLooks = 0
@@ -74,7 +76,7 @@ extension HomeEngine {
     let reasons = reasonsToWait
     let text = reasons.joined(separator: "; ")
     patience.say(text)
-    // How long a hold lasts is the test's own decision.
+    // A hold may last as long as the test likes.
     if stillLooks >= patience.limit, holds == 0, !HomePatience.isDebugged {
       fatalError("SimulatedHome: time can't pass: \(text)")
     }
@@ -90,7 +92,7 @@ extension HomeEngine {
 }
 
 extension SimulatedApp {
-  /// What time waits for, of this app.
+  /// Why the home's time can't pass, as far as this app is the reason. For people.
   fileprivate var reasonsToWait: [String] {
     guard isAlive else { return [] }
     var reasons: [String] = []

@@ -47,7 +47,8 @@ extension HomeEngine {
     return SimulatedHold { [weak self] in self?.enqueue { $0.holds -= 1 } }
   }
 
-  /// What the test has made apps and peripherals do since time passed last, or does in an alarm.
+  /// Waits until apps and peripherals have done what the test has asked of them since time last passed, or what it asks
+  /// in an alarm.
   func awaitTest() { run { engine in for process in engine.processes { process.awaitManagerQueues() } } }
 
   func advance(by duration: Duration) async {

@@ -14,7 +14,7 @@ extension SimulatedPeripheral {
     case unanswered
   }
 
-  /// What it does with centrals that want to connect, from now on. Links that it has stay.
+  /// What the peripheral does with centrals that want to connect from now on. Links that it already has stay.
   public var connections: Connections {
     get { manners.connections }
     set {
@@ -27,17 +27,17 @@ extension SimulatedPeripheral {
     }
   }
 
-  /// At which strength a peripheral's signal is read.
+  /// The strength at which apps read a peripheral's signal.
   public enum Signal: Sendable, Hashable {
-    /// As its distance has it.
+    /// The strength follows from the distance.
     case byDistance
-    /// Always this, -127 to 20 dBm, while it is in reach. How far that is is still its distance's.
+    /// Always this strength, -127 to 20 dBm. The distance still decides whether the peripheral is in reach.
     case fixed(Int)
-    /// As its distance has it in `didDiscover`; `readRSSI` fails.
+    /// `didDiscover` has the strength that follows from the distance, and `readRSSI` fails.
     case unreadable
   }
 
-  /// At which strength apps read its signal, from now on.
+  /// The strength at which apps read the peripheral's signal from now on.
   public var signal: Signal {
     get { manners.signal }
     set {
@@ -48,8 +48,8 @@ extension SimulatedPeripheral {
     }
   }
 
-  /// Whether it pairs with a central, which it does from the start. What needs a bond (`requiresEncryption`) fails without, and
-  /// bluetoothd ends the link when a pairing has failed.
+  /// Whether the peripheral pairs with centrals, `true` at the start. Without a bond, an access to a characteristic
+  /// that needs one (`requiresEncryption`) fails, and bluetoothd ends the link when a pairing has failed.
   public var acceptsPairing: Bool {
     get { manners.world.pairs }
     set { change { $0.world.pairs = newValue } }
@@ -58,13 +58,14 @@ extension SimulatedPeripheral {
   /// What a central does with a characteristic.
   public enum Access: Sendable, Hashable { case read, write, subscribe }
 
-  /// Lets an access to a characteristic end with an error, any of ATT's, from now on. `read` and `write` of the
-  /// ``SimulatedCharacteristic`` are not called. A write without response gets lost. At `insufficientAuthentication` and
-  /// `insufficientEncryption` the central tries to pair, before it tells its app.
+  /// Makes an access to a characteristic fail with this error from now on. The error can be any of ATT's. `read` and
+  /// `write` of the ``SimulatedCharacteristic`` are then not called, and a write without response gets lost. At
+  /// `insufficientAuthentication` and `insufficientEncryption`, the central tries to pair before it tells its app.
+  ///
   /// - Parameters:
-  ///   - error: `nil` ends the errors.
-  ///   - uuid: A characteristic that it has now.
-  ///   - access: Subscriptions that exist stay.
+  ///   - error: The error, or `nil` for no error from now on.
+  ///   - uuid: A characteristic that the peripheral has now.
+  ///   - access: The kind of access. For `subscribe`, subscriptions that exist stay.
   public func setError(_ error: CBATTError.Code?, of uuid: String, for access: Access) {
     guard let identifier = BluetoothUUID(bigEndian: Array(known(uuid).data)) else { return }
     let attribute = MachineManners.Attribute(identifier, access.ofWorld)
@@ -90,9 +91,9 @@ extension SimulatedPeripheral.Access {
 }
 
 extension SimulatedHome {
-  /// Sets the most bytes of an attribute's message on links that a machine, a peripheral or a central has from now on: 23 to
-  /// 517, which it is at the start. The smaller one of both ends counts. An app sees it in `maximumWriteValueLength(for:)` and
-  /// `maximumUpdateValueLength`, which are 3 less.
+  /// Sets the MTU of links that a machine, a peripheral or a central gets from now on: the most bytes of one message of
+  /// the attribute protocol, from 23 to 517, and 517 at the start. The smaller one of both ends counts. Apps see it
+  /// less 3 in `maximumWriteValueLength(for:)` and `maximumUpdateValueLength`.
   public func setMTU(_ machine: String, _ mtu: Int) {
     precondition(
       (ATTLimits.defaultMTU...ATTLimits.maximumMTU).contains(mtu),
@@ -101,11 +102,11 @@ extension SimulatedHome {
   }
 }
 
-/// What a test makes of a machine.
+/// How a test makes a machine behave.
 struct HomeManners: Sendable {
   var connections = SimulatedPeripheral.Connections.accepted
   var signal = SimulatedPeripheral.Signal.byDistance
-  /// Without what the two say.
+  /// Everything else. `all` adds `connections` and `signal` to it.
   var world = MachineManners()
 
   fileprivate var all: MachineManners {
@@ -133,7 +134,7 @@ extension HomeEngine {
     }
   }
 
-  /// Tells the systems of centrals what their bluetoothd would not.
+  /// Tells the centrals' systems of connections that were refused, which bluetoothd would not tell.
   func tellRefusals() {
     for refusal in world.takeRefusals() {
       guard case .refused(let code)? = manners[refusal.peripheral]?.connections,

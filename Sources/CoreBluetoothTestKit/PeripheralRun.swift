@@ -9,12 +9,13 @@ final class PeripheralRun: NSObject, CBPeripheralManagerDelegate, @unchecked Sen
   private let lock = NSLock()
   private var published: [CBUUID: CBMutableCharacteristic] = [:]
   private var wasOn = false
-  /// What the system was last asked for. It may not have begun.
+  /// Whether the system was last asked to advertise. It may not have begun yet.
   private var isToAdvertise = false
   private var unsent: [(value: Data, uuid: CBUUID)] = []
-  /// The test's code decides on an answer. What it sends meanwhile follows the answer.
+  /// Whether the test's code is deciding on an answer. Values that it sends in that time are sent after the answer.
   private var isAnswering = false
-  // Set once, in `init`. The delegate may be called before: its methods use the manager that they are given.
+  // // Set once, in `init`. The delegate's methods may be called before that, so they use the manager that they are
+  // given.
   private var manager: CBPeripheralManager?
 
   init(_ peripheral: SimulatedPeripheral, _ clock: SimulatedClock) {
@@ -62,13 +63,13 @@ final class PeripheralRun: NSObject, CBPeripheralManagerDelegate, @unchecked Sen
   func peripheralManagerDidUpdateState(_ manager: CBPeripheralManager) {
     let isOn = manager.state == .poweredOn
     lock.withLock {
-      // What is published ends with the radio. What was restored while the radio is off does not.
+      // Published services end when the radio goes off. Services that were restored while the radio is off stay.
       if wasOn, !isOn { (published, isToAdvertise) = ([:], false) }
       if !wasOn, isOn { isToAdvertise = manager.isAdvertising }
       wasOn = isOn
     }
     guard isOn else { return }
-    // They end with the radio and with the process, and are not restored.
+    // PSMs end with the radio and with the process, and are not restored, so they are published each time.
     publish(peripheral.allListeners, at: manager)
     renew(manager)
     if lock.withLock({ published.isEmpty }) { publishServices(manager) }
@@ -155,7 +156,7 @@ final class PeripheralRun: NSObject, CBPeripheralManagerDelegate, @unchecked Sen
     } catch { manager.respond(to: first, withResult: code(of: error)) }
   }
 
-  /// Before the radio is on, there is nothing to do: then all are published.
+  /// Publishes PSMs. While the radio is off it does nothing, because all PSMs are published when the radio is on.
   func publish(_ listeners: [SimulatedChannelListener], at given: CBPeripheralManager? = nil) {
     guard let manager = given ?? manager, manager.state == .poweredOn else { return }
     for listener in listeners { manager.publishChannel(listener.psm, requiresEncryption: listener.requiresEncryption) }

@@ -98,8 +98,8 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
     lock.withLock { if !watchedQueues.contains(where: { $0 === queue }) { watchedQueues.append(queue) } }
   }
 
-  /// Time waits until what the app's code has put on its managers' queues has run, and what that has put there in turn. (For
-  /// delegate calls, the session sees to it.)
+  /// Makes time wait until everything that the app's code has put on its managers' queues has run, and everything that
+  /// this has put there in turn. (For delegate calls, the session does the same.)
   func awaitManagerQueues() {
     for queue in session?.managerQueues ?? [] {
       awaitedQueues += 1

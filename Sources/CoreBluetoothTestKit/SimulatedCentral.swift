@@ -1,13 +1,13 @@
 import CoreBluetooth
 import Foundation
 
-/// A central in a simulated home: a machine of its own, which opens L2CAP channels to peripherals as the test says, apps among
-/// them. `SimulatedHome` moves it, switches it off and reboots it by its name.
+/// A central in a simulated home. It is a machine of its own, and opens L2CAP channels to peripherals or to apps when
+/// the test says so. `SimulatedHome` moves it, switches it off and reboots it by its name.
 public final class SimulatedCentral: @unchecked Sendable {
   /// A channel that is to be opened.
   fileprivate struct Wish {
     let service: CBUUID
-    /// `nil` if a characteristic of the service tells it.
+    /// `nil` if the PSM is to be read from a characteristic of the service.
     let psm: CBL2CAPPSM?
     let channel: SimulatedChannel
   }
@@ -58,7 +58,7 @@ private final class CentralRun: NSObject, CBCentralManagerDelegate, CBPeripheral
   private let queue: DispatchQueue
   // Set once, in `init`.
   private var manager: CBCentralManager?
-  /// The peripherals that were found, by the service for which they were.
+  /// The peripherals that were found, by the service that was looked for.
   private var known: [CBUUID: CBPeripheral] = [:]
   /// The service for which a channel is being opened.
   private var current: CBUUID?
@@ -110,7 +110,7 @@ private final class CentralRun: NSObject, CBCentralManagerDelegate, CBPeripheral
   private func fail(_ peripheral: CBPeripheral, _ error: any Error) { finish(peripheral) { $0.end(error) } }
 
   func centralManagerDidUpdateState(_ central: CBCentralManager) {
-    // What was asked for ends with the radio, and is asked for again.
+    // A request ends when the radio goes off, and is made again when it is on.
     current = nil
     fulfilNext()
   }

@@ -1,10 +1,11 @@
 import CoreBluetooth
 import Foundation
 
-/// One end of an L2CAP channel, which the test reads and writes: that of a `SimulatedPeripheral` or of a `SimulatedCentral`.
+/// One end of an L2CAP channel, which the test reads and writes: the end of a `SimulatedPeripheral` or of a
+/// `SimulatedCentral`.
 ///
-/// It takes what arrives at once, unless the test has paused it. Then what the app sends waits, first here and then in the app's
-/// own stream, which has no space any more.
+/// It takes everything that arrives at once, unless the test has paused it. While it is paused, what the app sends
+/// waits: first in this object, and then in the app's own stream, which has no space left.
 public final class SimulatedChannel: @unchecked Sendable {
   private enum State {
     case opening
@@ -49,7 +50,7 @@ public final class SimulatedChannel: @unchecked Sendable {
     }
   }
 
-  /// Sends bytes. Those that the channel has no room for wait, as many as there are.
+  /// Sends bytes. Bytes for which the channel has no room wait, without a limit.
   public func write(_ bytes: Data) {
     lock.withLock {
       guard !isClosing, !isClosed else { return }
@@ -61,7 +62,8 @@ public final class SimulatedChannel: @unchecked Sendable {
   /// How many bytes wait for room.
   public var unsentCount: Int { lock.withLock { unsent.count } }
 
-  /// Calls `body` whenever bytes have arrived, on the home's time, and now if some are there. One handler at a time.
+  /// Calls `body` whenever bytes have arrived, on the home's time, and also now if some are there. A new handler
+  /// replaces the one before.
   public func whenReceiving(_ body: @escaping @Sendable (SimulatedChannel) -> Void) {
     let hasBytes = lock.withLock {
       handler = body
@@ -73,7 +75,7 @@ public final class SimulatedChannel: @unchecked Sendable {
   /// Reads nothing more, until `resumeReading()`.
   public func pauseReading() { lock.withLock { isPaused = true } }
 
-  /// Reads again, what has waited first.
+  /// Reads again, beginning with what has waited.
   public func resumeReading() {
     lock.withLock { isPaused = false }
     receive()

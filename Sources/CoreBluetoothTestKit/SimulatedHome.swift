@@ -21,9 +21,10 @@ import Timekeeping
 ///     home.move("phone", x: 2)
 ///     await home.advance(by: .seconds(60))      // launched again, willRestoreState first
 ///
-/// Time passes only in `advance(by:)` (what takes no time may happen before), and there only while every app has returned from its delegate calls, and the
-/// tasks that it began in them have ended or wait for something (<doc:Time>). The same seed and the same calls give the same radio
-/// behaviour. An app that the system suspends is told nothing until it is woken, and its alarms wait.
+/// Time passes only in `advance(by:)`, although things that take no time may happen before. It passes only when every
+/// app has returned from its delegate calls, and the tasks that the app began in them have ended or wait for something
+/// (<doc:Time>). The same seed and the same calls give the same radio behaviour. An app that the system suspends is
+/// told nothing until it is woken, and its alarms wait.
 ///
 /// A name that is not in the home is a mistake of the test. It ends the test's process, with a message that lists the
 /// names that are.
@@ -39,7 +40,8 @@ public final class SimulatedHome: Sendable {
     self.init(seed: seed, configuration: configuration, patience: HomePatience())
   }
 
-  /// - Parameter patience: how many seconds of the computer's time it may stand still.
+  /// - Parameter patience: how long the home may stand still before it ends the test, in seconds of the computer's
+  ///   time.
   package convenience init(seed: UInt64 = 1, patience: Double) {
     self.init(
       seed: seed, configuration: BluetoothSystem.Configuration(),
@@ -59,13 +61,14 @@ public final class SimulatedHome: Sendable {
   /// Apps refer to the engine and the engine to them.
   deinit { engine.run { $0.endAll() } }
 
-  /// Adds a machine that is on. Positions are in metres. Two hear each other up to some 15 to 40 m, at -59 dBm in the mean over
-  /// one metre and 22 dB less over ten; how far, and up to 10 dB more or less, is the seed's.
+  /// Adds a machine that is on. Positions are in metres. Two machines hear each other up to some 15 to 40 m. The mean
+  /// strength is -59 dBm at one metre and 22 dB less at ten. The seed decides the exact range, and up to 10 dB more or
+  /// less.
   public func addMachine(_ name: String, x: Double = 0, y: Double = 0) {
     engine.run { $0.addMachine(SimulatedMachine(name: name, position: Position(x: x, y: y))) }
   }
 
-  /// The same, with another interval of the links that it makes, 7.5 ms to 4 s.
+  /// As ``addMachine(_:x:y:)``, with another interval for the links that the machine makes, 7.5 ms to 4 s.
   package func addMachine(_ name: String, x: Double = 0, y: Double = 0, connectionInterval: Duration) {
     var machine = SimulatedMachine(name: name, position: Position(x: x, y: y))
     machine.connectionInterval = connectionInterval
@@ -80,7 +83,7 @@ public final class SimulatedHome: Sendable {
   /// How many messages of the attribute protocol all machines have sent so far.
   package var attributeFrameCount: Int { engine.run { $0.world.attributeFrameCount } }
 
-  /// Of the apps of peripherals and centrals that the test writes.
+  /// How the bundle identifiers of simulated peripherals and centrals begin.
   static let scriptPrefix = "org.latchkey.testkit."
 
   /// Adds a peripheral that the test writes itself: a machine of its own, which advertises these services under its name

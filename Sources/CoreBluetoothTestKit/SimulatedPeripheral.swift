@@ -32,7 +32,7 @@ public struct SimulatedCharacteristic: Sendable {
   ///   - read: Returns the value for one read. Without it, the value is what was set or written last.
   ///   - write: Is told of each write, before the central is. Without it, every write succeeds.
   ///
-  /// What `read` and `write` set (``SimulatedPeripheral/setValue(_:of:)``) is sent after the answer.
+  /// A value that `read` or `write` sets (``SimulatedPeripheral/setValue(_:of:)``) is sent after the answer.
   ///
   /// If `read` or `write` throws a `CBATTError`, the central gets that error, if it is one that an app may answer with
   /// (`CBPeripheralManager.respond(to:withResult:)`). Any other error becomes `unlikelyError`.
@@ -64,7 +64,7 @@ public struct SimulatedDescriptor: Sendable {
     self.value = value
   }
 
-  /// A text for people, of which centrals get a `String`.
+  /// A text for people. Centrals get it as a `String`.
   public init(userDescription: String) {
     self.init(CBUUIDCharacteristicUserDescriptionString, value: Data(userDescription.utf8))
   }
@@ -88,7 +88,7 @@ extension SimulatedCharacteristic {
   }
 }
 
-/// A peripheral in a simulated home: a machine of its own, which advertises its services and answers as the test says.
+/// A peripheral in a simulated home. It is a machine of its own, advertises its services, and answers as the test says.
 /// `SimulatedHome` moves it, switches it off and reboots it by its name.
 public final class SimulatedPeripheral: @unchecked Sendable {
   /// Its name in the home.
@@ -98,7 +98,7 @@ public final class SimulatedPeripheral: @unchecked Sendable {
   private let lock = NSLock()
   private var services: [SimulatedService]
   private var characteristics: [CBUUID: SimulatedCharacteristic]
-  /// Other services than those of the last run, which the system would restore.
+  /// Whether the services are not those of the last run, which the system would restore.
   private var hasNewServices = false
   private var advertises = true
   private var announced: String
@@ -128,8 +128,9 @@ public final class SimulatedPeripheral: @unchecked Sendable {
 
   // MARK: What it offers
 
-  /// Replaces its services, as a new firmware does. Centrals that are connected are told `didModifyServices`, as a rule of what is gone and then
-  /// of what is new, because bluetoothd indicates each service. Subscriptions end, and the advertisement names the new services. Values are those of the new services.
+  /// Replaces the services, as a new firmware does. Connected centrals are told `didModifyServices`, usually once for
+  /// the services that are gone and once for the new ones, because bluetoothd indicates each change. Subscriptions end,
+  /// the advertisement names the new services, and the values are those of the new services.
   public func setServices(_ services: [SimulatedService]) {
     let table = Self.table(services, of: name)
     let run = lock.withLock {
@@ -141,7 +142,8 @@ public final class SimulatedPeripheral: @unchecked Sendable {
     run?.renew()
   }
 
-  /// Whether it advertises, which it does from the start. Links are not affected: without advertising, nobody new finds it or connects.
+  /// Whether the peripheral advertises, `true` at the start. Links are not affected. Without advertising, no other
+  /// central finds it or connects to it.
   public var isAdvertising: Bool {
     get { lock.withLock { advertises } }
     set {
@@ -153,8 +155,9 @@ public final class SimulatedPeripheral: @unchecked Sendable {
     }
   }
 
-  /// The name that centrals hear, at the start the one in the home. A central learns a new one when it hears the peripheral advertise:
-  /// while an app of it scans, or when it looks for the peripheral to connect.
+  /// The name that centrals hear. At the start it is the peripheral's name in the home. A central learns a new name
+  /// when it hears the peripheral advertise: while one of its apps scans, or while it looks for the peripheral to
+  /// connect.
   public var localName: String {
     get { lock.withLock { announced } }
     set {
@@ -172,7 +175,7 @@ public final class SimulatedPeripheral: @unchecked Sendable {
   /// When a peripheral answers a read or a write.
   public enum Answers: Sendable, Hashable {
     case atOnce
-    /// As late as this, at most 4.5 s: then the system of the peripheral answers in its place.
+    /// After this time. From 4.5 s on, the peripheral's system answers first, as for `never`.
     case after(Duration)
     /// The system of the peripheral answers in its place after 4.5 s, with `CBATTError.unlikelyError`.
     case never

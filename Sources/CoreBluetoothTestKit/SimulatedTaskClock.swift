@@ -1,10 +1,10 @@
 import Foundation
 
-/// A home's time as Swift's concurrency takes it: `Task.sleep(for: .seconds(5), clock: launch.clock.forTasks)`. An app that is to be
-/// tested takes an `any Clock<Duration>`, which is `ContinuousClock()` on a device.
+/// A home's time as a `Clock` for Swift's concurrency: `Task.sleep(for: .seconds(5), clock: launch.clock.forTasks)`. An
+/// app that is to be tested takes an `any Clock<Duration>`, which is `ContinuousClock()` on a device.
 ///
-/// A sleep is an alarm of ``SimulatedClock``: it waits while the app is suspended. If the app has ended meanwhile, it throws a
-/// `CancellationError` at its time.
+/// A sleep is an alarm of ``SimulatedClock``, so it waits while the app is suspended. If the app has ended in the
+/// meantime, the sleep throws a `CancellationError` when its time comes.
 public struct SimulatedTaskClock: Clock {
   /// A moment of the home's time.
   public struct Instant: InstantProtocol {
@@ -79,7 +79,7 @@ private final class Sleeper: @unchecked Sendable {
     if let error { continuation?.resume(throwing: error) } else { continuation?.resume() }
   }
 
-  /// Is dropped without a ring if the app has ended.
+  /// Belongs to the alarm. If the app has ended, it is released without a ring, and the sleep ends with an error.
   private final class Ticket: Sendable {
     private let sleeper: Sleeper
     init(_ sleeper: Sleeper) { self.sleeper = sleeper }

@@ -1,18 +1,19 @@
 import Dispatch
 import Foundation
 
-/// Waits until every job of a task that was due has run: also for one whose thread the computer's other work holds up in its middle.
+/// Waits until every job of a task that was due has run. A job counts as not run as long as other work of the computer
+/// holds up its thread.
 ///
-/// Jobs of one priority begin in order, on as many threads as there are processors. So when that many jobs of our own have begun and
-/// none has returned, no other one is being run, and all that were due before them have been.
+/// Jobs of one priority begin in order, on as many threads as there are processors. So when as many jobs of ours have
+/// begun and none has returned, no other job is running, and all jobs that were due before have run.
 enum TaskBarrier {
   private static let priorities: [TaskPriority] = [.high, .medium, .low, .background]
   /// One at a time: two would take each other's threads.
   private static let queue = DispatchQueue(label: "org.latchkey.task-barrier")
-  /// How long a job may take, in the computer's time. A thread that takes longer waits for something, and is not waited for until it is
-  /// back.
+  /// How long a job may take, in seconds of the computer's time. A thread whose job takes longer waits for something
+  /// else. It is then left out until it is back.
   private static let patience: TimeInterval = 0.25
-  /// How long to look whether such a thread is back.
+  /// How long to look whether such a thread is back, in seconds of the computer's time.
   private static let glance: TimeInterval = 0.001
   /// How many threads of a priority are not back. Used only on the queue.
   nonisolated(unsafe) private static var stuck: [UInt8: Int] = [:]
@@ -35,7 +36,7 @@ enum TaskBarrier {
 
   private static func meet(_ meeting: Meeting, of width: Int, _ priority: TaskPriority) {
     let missing = stuck[priority.rawValue] ?? 0
-    // If all threads are stuck, one of them is waited for: nothing is known of the tasks.
+    // Even if all threads are stuck, one of them is waited for. Otherwise nothing would be known of the tasks.
     let expected = max(1, width - missing)
     var present = meeting.wait(for: expected, until: missing < width ? Date() + patience : nil)
     if present >= expected, missing > 0 { present = meeting.wait(for: width, until: Date() + glance) }
