@@ -4,7 +4,7 @@ package struct ByteWriter: Sendable {
 
   package init() {}
 
-  /// There will be so many bytes.
+  /// Reserves memory for this many bytes in all.
   package mutating func reserve(_ count: Int) { bytes.reserveCapacity(count) }
 
   package mutating func write(_ byte: UInt8) { bytes.append(byte) }
@@ -26,7 +26,7 @@ package struct ByteWriter: Sendable {
   package mutating func write(_ more: [UInt8]) { bytes += more }
 }
 
-/// Reads what `ByteWriter` wrote, from bytes whose number has been checked.
+/// Reads what `ByteWriter` wrote, from a number of bytes that was checked.
 package struct ByteReader: Sendable {
   private let bytes: [UInt8]
   private var position = 0

@@ -19,9 +19,9 @@ package enum LockService {
   package static let offerUUID = "33818d1d-5751-4a1b-9838-98ab845634f9"
   /// The characteristic for the phone's one write, with a response.
   package static let commandUUID = "91cf470b-0c9c-4243-b5a9-37212bdd4ee8"
-  /// The same without a response, in one packet: bluetoothd sends it before all that it has queued itself. It is a
-  /// characteristic of its own, because bluetoothd asks nobody about a write with response where both are allowed, so that a
-  /// lock could not refuse it.
+  /// As Command, but without a response, and in one packet: bluetoothd sends such a write before everything that it has
+  /// queued itself. It needs a characteristic of its own. If one characteristic allows both kinds of write, bluetoothd
+  /// does not ask the lock about a write with response, so the lock could not refuse it.
   package static let quickCommandUUID = "ff80a739-4311-4931-84a8-faadf4509150"
   /// The result of the command.
   package static let answerUUID = "d40ff2ee-283e-41ef-92a2-4d0b4638abd6"
@@ -38,8 +38,9 @@ package enum LockService {
   package static let protocolVersion: UInt8 = 2
   /// The length of an Offer in bytes.
   package static let offerByteCount = NoiseSize.keyByteCount
-  /// Notified instead of an offer when several phones are subscribed, the radio, like bluetoothd, can't address one of
-  /// them, and the lock does not know which phone this is. It means that there is an offer, and each phone reads its own.
+  /// Notified instead of an offer if the lock can't send each phone its own: several phones are subscribed, the radio
+  /// (such as bluetoothd) can't address one of them, and the lock does not know which phone this is. It says that there
+  /// is an offer, and each phone then reads its own.
   package static var offerHint: [UInt8] { [0] }
   /// The length of a Command in bytes: an ephemeral key, an encrypted static key, an encrypted `LockCommand`.
   package static let commandByteCount =
@@ -48,8 +49,8 @@ package enum LockService {
   /// The length of an Answer in bytes: an encrypted `LockAnswer`.
   package static let answerByteCount = LockAnswer.byteCount + NoiseSize.tagByteCount
 
-  /// The code of ATT's range for applications with which a command is refused whose writer has subscribed neither to Offer nor
-  /// to Answer: its answer could not be sent.
+  /// The ATT error, from the range for applications, for a command whose writer has subscribed neither to Offer nor to
+  /// Answer. The lock could not send it the answer.
   package static let unsubscribedError: UInt8 = 0x80
 
   /// What both sides know before they begin: the purpose, the version and the lock.

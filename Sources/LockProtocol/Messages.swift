@@ -5,12 +5,14 @@ package struct LockCommand: Equatable, Sendable {
     case unlock = 2
     /// Moves nothing. Answers with the result of `operation`. With operation 0 it only says that the phone is here.
     case status = 3
-    /// Like `unlock`, unless the bolt was locked while a phone was here: then a signal that comes and goes may come
-    /// from a phone that never left.
+    /// As `unlock`, but refused if the bolt was locked while a phone was here. In that case a signal that comes and
+    /// goes may be that of a phone that never left.
     case unlockUnlessHome = 4
-    /// As `unlock`, for who was seen to come all the way; unless the door's sensor shows that this phone never left.
+    /// As `unlock`, for a phone that saw itself come all the way home. Refused if the door's sensor shows that this
+    /// phone never left.
     case unlockUnlessInside = 5
-    /// As `unlock`, for a phone that saw itself leave, if the door's sensor saw it leave as well.
+    /// As `unlock`, for a phone that saw itself leave. Done only if the lock saw it leave, too: by the door's sensor,
+    /// or because the phone's link was lost right after the bolt was turned.
     case unlockIfLeft = 6
   }
 
@@ -66,7 +68,8 @@ package enum DoorState: UInt8, Equatable, Sendable, CaseIterable {
   /// It has been open for longer than it should be.
   case ajar = 5
 
-  /// `open` or `closed`: what an answer of this version says, since a phone of an earlier release knows no more.
+  /// `open` or `closed`. An answer of this version says no more, because a phone of an earlier release knows only
+  /// these.
   package var inAnswer: DoorState { self == .closed ? .closed : .open }
 }
 
@@ -76,7 +79,7 @@ package enum LockResult: UInt8, Equatable, Sendable, CaseIterable {
   case done = 0
   /// The bolt was already there, or another command took it there.
   case notNeeded = 1
-  /// `status` for an operation that this lock does not know, or no longer remembers: it remembers the latest ones.
+  /// `status` for an operation that this lock does not know, or has forgotten: it remembers only the latest ones.
   case unknownOperation = 2
   /// The bolt did not reach its end, or the record of the movement could not be stored.
   case failed = 3
@@ -84,12 +87,13 @@ package enum LockResult: UInt8, Equatable, Sendable, CaseIterable {
   case doorOpen = 4
   /// The bolt is busy with other commands. Ask again, with a new operation.
   case busy = 5
-  /// `unlockUnlessHome` for a bolt that was locked while a phone was here; `unlockUnlessInside` and `unlockIfLeft` where the
-  /// door's sensor does not bear them out.
+  /// The command depends on where the phone was. Either it was `unlockUnlessHome`, and the bolt was locked while a
+  /// phone was here; or it was `unlockUnlessInside` or `unlockIfLeft`, and what the lock saw does not confirm it.
   case lockedAtHome = 6
   /// The battery can't finish this turn, or could not finish the next one: see `LockConfiguration.battery`.
   case insufficientBattery = 16
-  /// An approach's command for a bolt that somebody locked from inside, and that nobody has turned since.
+  /// A phone that came home by itself, without a person's command, would unlock a bolt that somebody locked from
+  /// inside, and that nobody has turned since.
   case somebodyInside = 17
   /// The lock's operating mode does not allow it (Matter's `Restricted`): privacy, or no remote operation.
   case restricted = 18
@@ -102,18 +106,18 @@ package enum LockResult: UInt8, Equatable, Sendable, CaseIterable {
   case revoked = 34
   /// It has unlocked as often as it may.
   case usedUp = 35
-  /// It depends on the time, and the lock has none that an owner has set.
+  /// The grant depends on the time, and the lock has no time that an owner has set.
   case clockUnknown = 36
   /// It does not allow this command.
   case notPermitted = 37
-  /// It may be used a number of times, and the lock counts as many such grants as it can.
+  /// The grant has a limited number of uses, and the lock already counts as many such grants as it can.
   case tooManyGrants = 38
   /// As many guests are linked to the lock as it can hold.
   case tooManyGuests = 39
-  /// What a phone makes of a number that a later lock has answered with. No lock sends or records it.
+  /// Stands for a result of a later lock that this phone does not know. No lock sends or records it.
   case unrecognised = 255
 
-  /// Whether a grant does not allow it.
+  /// Whether the result says that the guest's grant does not allow the command.
   package var isRefusalOfGrant: Bool {
     rawValue >= Self.outsideSchedule.rawValue && rawValue <= Self.tooManyGuests.rawValue
   }

@@ -47,8 +47,9 @@ package struct LockSession<Cryptography: NoiseCryptography> {
     return (accepted.phoneKey, accepted.command)
   }
 
-  /// The same, also for a guest, who brings a grant with the command.
-  /// - Parameter admits: whether the phone with this key is enrolled, or this is a grant for it. It is empty if there is none.
+  /// As `accept(_:isEnrolled:)`, but also for a guest, who brings a grant with the command.
+  /// - Parameter admits: whether the phone with this key is enrolled or this grant is for it. The grant is empty if
+  ///   there is none.
   package mutating func accept(
     _ message: [UInt8], admits: (_ phoneKey: [UInt8], _ grant: [UInt8]) -> Bool
   ) throws(LockSessionError) -> (phoneKey: [UInt8], command: LockCommand, grant: [UInt8]) {
@@ -85,7 +86,7 @@ package struct PhoneSession<Cryptography: NoiseCryptography> {
   private var handshake: HandshakeState<Cryptography>
   private var transport: NoiseTransport<Cryptography>?
   private var operation: UInt64?
-  /// What may follow the answer, once it is open.
+  /// The conversation that may follow the answer, once the answer has been read.
   package private(set) var conversation: Conversation<Cryptography>?
 
   /// - Parameter lockKey: the static public key of the lock at which this phone was enrolled. Only that lock can read
@@ -103,7 +104,7 @@ package struct PhoneSession<Cryptography: NoiseCryptography> {
   }
 
   /// The bytes to write as the Command.
-  /// - Parameter grant: a guest's; an owner has none.
+  /// - Parameter grant: a guest's grant; empty for an owner.
   package mutating func seal(
     _ command: LockCommand, grant: [UInt8] = [], using cryptography: inout Cryptography
   ) throws(LockSessionError) -> [UInt8] {

@@ -1,9 +1,9 @@
-/// What phone and lock say to each other after the answer, within the session that the answer ended: transport messages of
-/// the same handshake, in fragments. A conversation is bound to the command's session, so both sides know who speaks, and
-/// nothing of it can be repeated in another one.
+/// What phone and lock say to each other after the lock's answer, in the session of the command: transport messages of
+/// the same handshake, in fragments. Because a conversation is bound to that session, both sides know who speaks, and
+/// no message can be repeated in another conversation.
 package struct Conversation<Cryptography: NoiseCryptography> {
-  /// Tells a fragment of this conversation from those of others on the same characteristic: the first byte of the
-  /// handshake's hash. It protects nothing: what belongs to another conversation does not decrypt.
+  /// The first byte of the handshake's hash. It tells this conversation's fragments from those of others on the same
+  /// characteristic. It protects nothing, but a message of another conversation does not decrypt.
   package let tag: UInt8
   private var outgoing: CipherState<Cryptography>
   private var incoming: CipherState<Cryptography>
@@ -15,16 +15,16 @@ package struct Conversation<Cryptography: NoiseCryptography> {
     incoming = role == .initiator ? transport.toInitiator : transport.fromInitiator
   }
 
-  /// From now on longer messages of the other side are dropped: a board has no room for them.
+  /// Limits the other side's messages from now on. Longer ones are dropped, because a board has no room for them.
   package mutating func limitMessages(to byteCount: Int) { reader = FragmentReader(limit: byteCount) }
 
-  /// How many bytes of a message have come whose last fragment has not.
+  /// How many bytes of an incomplete message have arrived.
   package var begunByteCount: Int { reader.begunByteCount }
 
-  /// Drops the message that has begun.
+  /// Drops an incomplete message.
   package mutating func dropBegun() { reader.drop() }
 
-  /// Whether the fragment that was taken last made the message too long.
+  /// Whether the latest fragment made its message too long.
   package var wasTooLong: Bool { reader.wasTooLong }
 
   /// The longest text that can be sealed, in bytes.
@@ -36,8 +36,8 @@ package struct Conversation<Cryptography: NoiseCryptography> {
     do { return try outgoing.encrypt(text) } catch { throw .authenticationFailed }
   }
 
-  /// Takes a fragment with this conversation's tag. Returns the message if this was its last fragment, and the message is
-  /// the other side's next one. Anything else is dropped, and the conversation is as before.
+  /// Takes a fragment with this conversation's tag. Returns the message if this was its last fragment and it is the
+  /// other side's next message. Anything else is dropped and changes nothing.
   package mutating func take(_ fragment: [UInt8]) -> [UInt8]? {
     guard fragment.first == tag, let message = reader.take(fragment) else { return nil }
     do { return try incoming.decrypt(message) } catch { return nil }

@@ -16,7 +16,8 @@ package enum Fragments {
   static let firstMark: UInt8 = 0x40
   static let numberMask: UInt8 = 0x3F
 
-  /// Cuts a message into values of at most `valueByteCount` bytes, or of what every link carries if that is more.
+  /// Cuts a message into values of at most `valueByteCount` bytes, but not less than the 20 bytes that every link
+  /// carries.
   package static func cut(_ message: [UInt8], tag: UInt8, valueByteCount: Int) -> [[UInt8]] {
     let room = min(max(valueByteCount, smallestValueByteCount), longestValueByteCount) - headerByteCount
     var fragments: [[UInt8]] = []
@@ -38,7 +39,7 @@ package struct FragmentReader: Sendable {
   private var message: [UInt8] = []
   private var next: UInt8 = 0
   private let limit: Int
-  /// Whether the fragment that was taken last made the message too long.
+  /// Whether the latest fragment made its message too long.
   package private(set) var wasTooLong = false
 
   /// - Parameter limit: the longest message, in bytes.
@@ -46,10 +47,10 @@ package struct FragmentReader: Sendable {
     self.limit = min(limit, Fragments.maximumMessageByteCount)
   }
 
-  /// How many bytes of a message have come whose last fragment has not.
+  /// How many bytes of an incomplete message have arrived.
   package var begunByteCount: Int { message.count }
 
-  /// Drops the message that has begun.
+  /// Drops an incomplete message.
   package mutating func drop() { message = [] }
 
   /// Takes a fragment. Returns the message if this was its last one.

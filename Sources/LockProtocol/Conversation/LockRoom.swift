@@ -1,8 +1,8 @@
 /// How much room a lock has for guests.
 package struct LockRoom: Equatable, Sendable {
-  /// How many grants' uses it counts at most.
+  /// The most grants whose uses the lock can count.
   package var countedGrants: UInt16
-  /// How many more it can count, with those that make room because they are over or revoked.
+  /// How many more grants it can count. Grants that are over or revoked make room, and are included.
   package var freeGrants: UInt16
 
   package init(countedGrants: UInt16, freeGrants: UInt16) {

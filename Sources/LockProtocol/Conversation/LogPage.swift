@@ -44,9 +44,9 @@ package struct LogPage: Equatable, Sendable {
 
   /// The length of a record in bytes.
   package static let recordByteCount = 64
-  /// The most records in one page: with them a reply is about half as long as it may be.
+  /// The most records in one page. A reply with so many is about half as long as a reply may be.
   package static let maximumCount = 32
-  /// The greatest index. No lock gets there, so whoever counts on from a lower one needs no care.
+  /// The greatest index. No lock reaches it, so adding to a lower index needs no overflow check.
   package static let maximumIndex = UInt64.max >> 1
   private static let headByteCount = 8 + NoiseSize.hashByteCount
   private static let emptyByteCount = 8 + 2 * headByteCount + 1
@@ -63,7 +63,7 @@ package struct LogPage: Equatable, Sendable {
     return writer.bytes
   }
 
-  /// Reads exactly as many records as it says that there are.
+  /// Reads a page. The number of records must be the one that the page states.
   package init(decoding bytes: [UInt8]) throws(LockMessageError) {
     guard bytes.count >= Self.emptyByteCount else { throw .wrongLength }
     let count = Int(bytes[Self.emptyByteCount - 1])
@@ -78,7 +78,7 @@ package struct LogPage: Equatable, Sendable {
     guard head.index <= Self.maximumIndex, before.index <= head.index, first <= head.index else { throw .unknownValue }
   }
 
-  /// Which record these bytes say that they are; `nil` if they have another format than the one that is known.
+  /// The index that a record states, or `nil` if its format is unknown.
   package static func index(of record: [UInt8]) -> UInt64? {
     guard record.count == recordByteCount, record[0] == 1 else { return nil }
     return record[8..<16].reduce(0) { $0 << 8 | UInt64($1) }

@@ -2,26 +2,26 @@
 package enum LockRequest: Equatable, Sendable {
   /// How the lock is: its bolt, its door, its clock, the end of its log.
   case state
-  /// Records from this index on, at most so many.
+  /// Records from this index on, at most `count`.
   case log(from: UInt64, count: UInt8)
-  /// The names of owners and guests, from the one with this number on.
+  /// The names of owners and guests, beginning with the one at this position.
   case names(from: UInt8)
   /// Set the lock's clock: seconds since 1970-01-01 UTC. Owners only.
   case setClock(Int64)
-  /// From now on the lock believes what this owner signs with this Ed25519 key, of 32 bytes; and the owner's name. Owners
-  /// only.
+  /// Introduces the owner's Ed25519 key, 32 bytes, and name. From then on the lock believes what is signed with the
+  /// key. Owners only.
   case introduce(signingKey: [UInt8], name: [UInt8])
-  /// An owner's signed revocation list (`RevocationList`), whoever brings it.
+  /// An owner's signed revocation list (`RevocationList`). Any phone may bring it.
   case deliver([UInt8])
-  /// An owner's introduction (`SealedIntroduction`), whoever brings it.
+  /// An owner's introduction (`SealedIntroduction`). Any phone may bring it.
   case bringIntroduction([UInt8])
-  /// The owners' phones and their names, from the one with this number on. Owners only.
+  /// The owners' phones and their names, beginning with the one at this position. Owners only.
   case owners(from: UInt8)
-  /// How many more grants the lock can count the uses of. Owners only.
+  /// How many more grants the lock can count the uses of (`LockRoom`). Owners only.
   case room
   /// The lock's operating mode.
   case mode
-  /// What the lock raises the alarm about.
+  /// The alarms whose reasons still exist.
   case alarms
 
   /// The encoding's version. A lock answers a version that it does not know with `.malformed`.
@@ -57,7 +57,7 @@ package enum LockRequest: Equatable, Sendable {
     }
   }
 
-  /// Whether it changes what the lock knows of owners, guests and the time.
+  /// Whether the request changes what the lock knows of owners, guests and the time.
   package var isChange: Bool {
     switch self {
     case .setClock, .introduce, .deliver, .bringIntroduction: true
@@ -133,7 +133,7 @@ package enum LockRequest: Equatable, Sendable {
   }
 }
 
-/// Whether a lock does what it was asked after the answer.
+/// The outcome of a request.
 package enum LockReplyStatus: UInt8, Equatable, Sendable {
   case done = 0
   /// This phone may not ask that.
@@ -144,13 +144,14 @@ package enum LockReplyStatus: UInt8, Equatable, Sendable {
   case failed = 3
   /// The lock has a newer list of this owner. The body is its version, 8 bytes.
   case older = 4
-  /// It is for another lock, or not signed by one whom this lock believes; or a signing key that is another phone's, or none.
+  /// What was brought is for another lock, or is not signed by somebody whom this lock believes. Or the signing key
+  /// belongs to another phone, or is not a usable key.
   case notBelieved = 5
-  /// There is no room for another.
+  /// The lock has no room for one more.
   case noRoom = 6
 }
 
-/// A lock's reply: the request's kind, whether it was done, and what belongs to that.
+/// A lock's reply: the request's kind, the outcome, and a body that depends on both.
 package struct LockReply: Equatable, Sendable {
   /// `nil` if the lock could not read the request.
   package var kind: LockRequest.Kind?

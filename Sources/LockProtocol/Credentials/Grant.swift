@@ -1,5 +1,5 @@
-/// An owner's signed permission for one phone to use one lock. The phone brings it with each command, and the lock checks it
-/// alone: it needs no network, and stores nothing about a guest but how often a counted grant was used.
+/// An owner's signed permission for one phone to use one lock. The phone brings it with each command. The lock checks
+/// it without a network, and stores only how often a grant with a limited number of uses was used.
 package struct Grant: Equatable, Sendable {
   /// What the guest may do.
   package struct Permissions: OptionSet, Equatable, Sendable {
@@ -13,7 +13,7 @@ package struct Grant: Equatable, Sendable {
   }
 
   package var lock: LockIdentity
-  /// Drawn at random for this grant: 16 bytes. A list revokes it by this.
+  /// Drawn at random for this grant: 16 bytes. A revocation list names the grant by it.
   package var identifier: [UInt8]
   /// The guest's static public key, 32 bytes.
   package var phone: [UInt8]
@@ -28,7 +28,8 @@ package struct Grant: Equatable, Sendable {
   /// Over everything before it, 64 bytes.
   package var signature: [UInt8]
 
-  /// The beginning of the identifier, which is random: enough to tell a few grants apart where there is little memory.
+  /// The first 8 bytes of the random identifier. They are enough to tell a few grants apart where there is little
+  /// memory.
   package var mark: UInt64 { Self.mark(of: identifier[...]) }
 
   static func mark(of identifier: ArraySlice<UInt8>) -> UInt64 {

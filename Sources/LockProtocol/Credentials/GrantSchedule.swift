@@ -1,4 +1,4 @@
-/// When a grant counts.
+/// The times at which a grant counts.
 package struct GrantSchedule: Equatable, Sendable {
   /// From this second on, since 1970-01-01 UTC; `Int64.min` for any time.
   package var from: Int64
@@ -6,11 +6,12 @@ package struct GrantSchedule: Equatable, Sendable {
   package var until: Int64
   /// The weekdays on which it counts: bit 0 is Monday, bit 6 Sunday.
   package var weekdays: UInt8
-  /// The part of such a day on which it counts, in minutes after midnight: from `start`, before `end`. If `end` is not
-  /// later than `start`, it counts until then on the day after.
+  /// The part of such a day on which the grant counts, in minutes after midnight: from `start` on, and before `end`. If
+  /// `end` is not later than `start`, the part ends at `end` on the following day.
   package var start: UInt16
   package var end: UInt16
-  /// What weekdays and minutes are reckoned in: minutes east of UTC, until `offsetChange`, and from then on.
+  /// The time zone of weekdays and minutes, in minutes east of UTC: `offset` before `offsetChange`, and `laterOffset`
+  /// from then on. `offsetChange` is in seconds since 1970-01-01 UTC.
   package var offset: Int16
   package var offsetChange: Int64
   package var laterOffset: Int16
@@ -68,7 +69,7 @@ package struct GrantSchedule: Equatable, Sendable {
     else { throw .unknownValue }
   }
 
-  /// Whether a clock is needed to tell whether it counts.
+  /// Whether the lock needs the time to decide whether the grant counts.
   package var needsClock: Bool { from != .min || until != .max || !isEveryMoment }
 
   private var isEveryMoment: Bool { weekdays == Self.everyDay && start == 0 && end == Self.minutesPerDay }
@@ -91,13 +92,13 @@ package struct GrantSchedule: Equatable, Sendable {
     return counts ? .counts : .outsideHours
   }
 
-  /// The first verdict other than `counts` at any of these times, which must be some that a clock can show.
+  /// The first verdict other than `counts` at any time in this range, which must be times that a clock can show.
   package func verdict(from earliest: Int64, through latest: Int64) -> Verdict {
     var time = earliest
     while true {
       let verdict = verdict(at: time)
       guard verdict == .counts, time < latest else { return verdict }
-      // Hours are of whole minutes, so each gap in them has a minute or more, but where the offset changes.
+      // Hours are in whole minutes, so each gap in them lasts a minute or more, except where the offset changes.
       var next = min(time + 60, latest)
       for edge in [offsetChange == .min ? offsetChange : offsetChange - 1, offsetChange]
       where edge > time && edge < next {

@@ -1,4 +1,4 @@
-/// A name for one who opens a lock.
+/// The name of an owner or a guest, and the key of their phone.
 package struct KeyName: Equatable, Sendable {
   /// The phone's static public key, 32 bytes.
   package var key: [UInt8]
@@ -29,14 +29,14 @@ package struct KeyName: Equatable, Sendable {
     }
   }
 
-  /// As much of a text as a name can have, without half a character at its end.
+  /// The beginning of a text that fits into a name, without half a character at its end.
   package static func name(from text: String) -> [UInt8] {
     var bytes = Array(text.utf8.prefix(nameByteLimit))
     while !isName(bytes) { bytes.removeLast() }
     return bytes
   }
 
-  /// The number of all names, how many follow, and for each its key, its length and its bytes.
+  /// Encodes the number of all names, the number of names that follow, and for each its key, its length and its bytes.
   package static func encoded(_ names: [KeyName], ofAll count: Int) -> [UInt8] {
     var writer = ByteWriter()
     writer.write(UInt8(clamping: count))

@@ -1,5 +1,5 @@
-/// What one owner revokes at one lock: grants, and phones. The newest list of each owner counts, whoever brings it: a list
-/// is signed, and a lock accepts none that is older than the one it has.
+/// The grants and phones that one owner revokes at one lock. Of each owner, the newest list counts. Any phone may bring
+/// it, because a list is signed, and a lock accepts none that is older than the one it has.
 package struct RevocationList: Equatable, Sendable {
   package enum Entry: Equatable, Sendable {
     /// A grant, by its identifier.
@@ -36,7 +36,7 @@ package struct RevocationList: Equatable, Sendable {
   package var issuer: [UInt8]
   /// Grows with each list of this owner for this lock, from 1 on.
   package var version: UInt64
-  /// As they are encoded, because a board has no room for each by itself.
+  /// The entries in their encoded form, because a board has no room for them as separate values.
   private var packed: [UInt8]
   package var entries: [Entry] {
     stride(from: 0, to: packed.count, by: Self.packedEntryByteCount).compactMap {
@@ -114,7 +114,7 @@ package struct RevocationList: Equatable, Sendable {
 
   package func revokes(grant identifier: [UInt8]) -> Bool { contains(1, identifier[...]) }
 
-  /// The same for a grant of which no more than its mark is known (`Grant.mark`).
+  /// As `revokes(grant:)`, for a grant of which only the mark is known (`Grant.mark`).
   package func revokes(grantMarked mark: UInt64) -> Bool {
     for place in stride(from: 0, to: packed.count, by: Self.packedEntryByteCount) where packed[place] == 1 {
       if Grant.mark(of: packed[(place + 1)...]) == mark { return true }

@@ -1,8 +1,10 @@
-/// An owner's introduction that any phone can bring to the lock, so that an owner who was never at the lock since is believed.
+/// An owner's introduction that any phone can bring to the lock. So the lock can believe an owner who has not been at
+/// it since the enrolment.
 ///
-/// It is the first message of `Noise_KK_25519_ChaChaPoly_SHA256`, from the owner's phone to the lock: both know each other's static
-/// key since the enrolment. Only the phone can write it, or whoever has the lock's private key. It is not bound to a session, so it
-/// may come late or twice: the lock takes it from an owner only of whom it knows no signing key yet.
+/// It is the first message of `Noise_KK_25519_ChaChaPoly_SHA256`, from the owner's phone to the lock: both have known
+/// each other's static key since the enrolment. Only that phone, or somebody with the lock's private key, can write it.
+/// It is not bound to a session, so it may come late or twice. The lock therefore takes it only from an owner whose
+/// signing key it does not know yet.
 package struct SealedIntroduction: Equatable, Sendable {
   /// The owner's phone, by its static public key, 32 bytes.
   package let phone: [UInt8]
@@ -14,7 +16,7 @@ package struct SealedIntroduction: Equatable, Sendable {
     let purpose: StaticString = "Latchkey introduction"
     return purpose.withUTF8Buffer { Array($0) } + [version]
   }
-  /// With the shortest name, which is empty: a static and an ephemeral key, an encrypted signing key.
+  /// The length with an empty name: a static and an ephemeral key, an encrypted signing key, and its tag.
   private static let leastByteCount = 3 * NoiseSize.keyByteCount + NoiseSize.tagByteCount
   /// The lengths that it has.
   package static var byteCounts: ClosedRange<Int> { leastByteCount...leastByteCount + KeyName.nameByteLimit }
@@ -42,8 +44,9 @@ package struct SealedIntroduction: Equatable, Sendable {
 
   package var encoded: [UInt8] { phone + message }
 
-  /// Reads it at the lock.
-  /// - Throws: `authenticationFailed` if this phone has not written it for this lock; `malformed` if the name is none.
+  /// Reads the introduction at the lock.
+  /// - Throws: `authenticationFailed` if this phone has not written it for this lock; `malformed` if the name is not
+  ///   valid.
   package func open<Cryptography: NoiseCryptography>(
     at lock: LockIdentity, lockKey: Cryptography.PrivateKey, using: Cryptography.Type
   ) throws(LockSessionError) -> (signingKey: [UInt8], name: [UInt8]) {

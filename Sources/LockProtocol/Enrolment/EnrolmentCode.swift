@@ -1,9 +1,10 @@
-/// The code that is printed on a lock: who has it, and can press the lock's button, enrols a phone.
+/// The code that is printed on a lock. A person who has it and can press the lock's button can enrol a phone.
 ///
-/// It has 19 random symbols of 5 bits and a check symbol. 95 bits, because the handshake with a false lock lets that one try
-/// codes without the lock (`EnrolmentOfPhone`): a short code would be found.
+/// It has 19 random symbols of 5 bits, 95 bits in all, and a check symbol. It is that long because of false locks: a
+/// phone's handshake with one lets it try codes on its own, without the real lock (`Enrolment`), and it would find a
+/// short code.
 package struct EnrolmentCode: Equatable, Sendable {
-  /// Crockford's: digits, and letters without I, L, O and U, which are mistaken for others.
+  /// Crockford's alphabet: digits, and letters without I, L, O and U, which are mistaken for others.
   package static var alphabet: [UInt8] {
     let text: StaticString = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
     return text.withUTF8Buffer { Array($0) }
@@ -18,7 +19,7 @@ package struct EnrolmentCode: Equatable, Sendable {
   /// 19 numbers from 0 to 31.
   private let symbols: [UInt8]
 
-  /// - Parameter random: 19 random bytes, of each of which the lower 5 bits count. `nil` for another number of bytes.
+  /// - Parameter random: 19 random bytes. Only the lower 5 bits of each count. The result is `nil` for another number.
   package init?(random: [UInt8]) {
     guard random.count == Self.symbolCount else { return nil }
     symbols = random.map { $0 & 31 }

@@ -1,9 +1,10 @@
-/// The lengths and words of an enrolment: `Noise_XXpsk3_25519_ChaChaPoly_SHA256`, with the phone as the initiator and the lock's
-/// code as the secret, and then one transport message of the lock.
+/// The lengths and words of an enrolment: `Noise_XXpsk3_25519_ChaChaPoly_SHA256`, with the phone as the initiator and
+/// the lock's code as the secret, and then one transport message of the lock.
 ///
-/// Only the third message depends on the code, and the phone writes it. So one who poses as a phone learns nothing, and can try one
-/// code with each handshake, at the lock. One who poses as a lock can try codes on the third message alone, which is why a code is
-/// long. Neither side tells the other anything but its public key before the code is proven.
+/// Only the third message depends on the code, and the phone writes it. So an attacker who poses as a phone learns
+/// nothing, and can try one code with each handshake, at the lock. An attacker who poses as a lock can try codes on the
+/// third message without the lock, which is why a code is long. Before the code is proven, each side tells the other
+/// only its public key.
 package enum Enrolment {
   package static let version: UInt8 = 1
   /// The first message: an ephemeral key and a tag.
@@ -25,7 +26,7 @@ package enum Enrolment {
   }
 }
 
-/// What the Enrolment characteristic reads, and the ATT error with which a write to it is refused (`attError`).
+/// The value of the Enrolment characteristic, and the reason for which a write to it is refused (`attError`).
 package enum EnrolmentStatus: UInt8, Equatable, Sendable, CaseIterable {
   /// The window is open: a phone that has the code is enrolled.
   case open = 0
@@ -65,8 +66,9 @@ package struct EnrolmentOfPhone<Cryptography: NoiseCryptography> {
   private var transport: NoiseTransport<Cryptography>?
 
   /// - Parameters:
-  ///   - secret: the code's.
-  ///   - staticKey: a key that this phone uses for no other lock, since one who poses as this lock can learn its public half.
+  ///   - secret: the code's secret (`EnrolmentCode.secret`).
+  ///   - staticKey: a key that this phone uses for no other lock, because an attacker who poses as this lock can learn
+  ///     its public half.
   package init(
     secret: [UInt8], staticKey: Cryptography.PrivateKey, using cryptography: inout Cryptography
   ) throws(LockSessionError) {
@@ -136,8 +138,8 @@ package struct EnrolmentOfLock<Cryptography: NoiseCryptography> {
     } catch { throw .authenticationFailed }
   }
 
-  /// Reads the third message, which proves that the phone has the code. Whatever else comes ends the enrolment.
-  /// - Throws: `malformed` if the code was right, and the name is none.
+  /// Reads the third message, which proves that the phone has the code. Any other message ends the enrolment.
+  /// - Throws: `malformed` if the code was right, but the name is not valid.
   package mutating func accept(_ proof: [UInt8]) throws(LockSessionError) -> KeyName {
     guard Enrolment.proofByteCounts.contains(proof.count) else { throw .wrongLength }
     let phone: KeyName

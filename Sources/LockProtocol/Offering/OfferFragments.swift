@@ -1,9 +1,10 @@
-/// An offer as it is notified when a link comes up: two fragments of 18 bytes, because a notification carries no more before
-/// the link's MTU is agreed on. (bluetoothd takes two of the 20 bytes that the smallest MTU leaves.)
+/// An offer as it is notified when a link comes up: two fragments of 18 bytes, because a notification carries no more
+/// before the link's MTU is agreed on. (The smallest MTU leaves 20 bytes, and bluetoothd needs two of them.)
 ///
-/// A fragment is a mark (two bytes) and a half of the offer (16 bytes). The mark's first bit is set in the second half. The
-/// other 15 bits are the beginning of SHA-256 over the offer, and over the public key of the phone that it is for if others
-/// hear it, too. So a phone notices halves that do not belong together, and what is for another phone.
+/// A fragment is a mark (two bytes) and a half of the offer (16 bytes). The mark's first bit is set in the second half.
+/// The other 15 bits are the beginning of a SHA-256 hash. The hash is over the offer and, if other phones hear it, too,
+/// over the public key of the phone that it is for. So a phone notices halves that do not belong together, and offers
+/// for another phone.
 package enum OfferFragments {
   /// The length of a fragment in bytes.
   package static let byteCount = headerByteCount + halfByteCount
@@ -12,7 +13,7 @@ package enum OfferFragments {
   static let secondMark: UInt8 = 0x80
 
   /// Cuts an offer.
-  /// - Parameter phone: the public key of the phone that it is for, 32 bytes, or nothing if it is for whoever hears it.
+  /// - Parameter phone: the public key of the phone that the offer is for, 32 bytes, or empty if it is for any phone.
   package static func cut<Cryptography: NoiseCryptography>(
     _ offer: [UInt8], for phone: [UInt8] = [], using cryptography: Cryptography.Type
   ) -> [[UInt8]] {
@@ -31,7 +32,7 @@ package enum OfferFragments {
   }
 }
 
-/// The phone's side: puts offers together, whatever of their fragments is lost, doubled or out of order.
+/// The phone's side: puts offers together, even if fragments are lost, come twice, or come out of order.
 package struct OfferReader: Sendable {
   /// How many offers may be incomplete at the same time; then the oldest is dropped.
   static let limit = 4
@@ -42,9 +43,10 @@ package struct OfferReader: Sendable {
     var second: [UInt8] = []
   }
 
-  /// Of the latest offers, the oldest first.
+  /// The parts of the latest offers, the oldest first.
   private var parts: [Part] = []
-  /// The lock has marked an offer for this phone. From then on it knows the phone, and what has no mark is for somebody else.
+  /// Whether the lock has marked an offer for this phone. From then on the lock knows the phone, so an offer without a
+  /// mark for it is for somebody else.
   package private(set) var hearsOwn = false
 
   package init() {}
