@@ -2,16 +2,17 @@ import Crypto
 import Foundation
 import LockProtocol
 
-/// The keys of one door that a phone got over an invitation, or by a lock's code: one file a door, mode 0600, in a folder of
-/// the agent.
+/// The keys of one door that a phone got by an invitation or by a lock's code. Each door has one file, mode 0600, in a
+/// folder of the agent.
 package struct DoorKeys: Sendable {
-  /// What the phone's user calls the door.
+  /// The name that the phone's user gave the door.
   package let name: String
   package let keys: PhoneKeys
   /// A guest's grant; an owner has none.
   package let grant: Grant?
-  /// The public keys that this phone had as an owner's, if it was enrolled again: they are still to be revoked. It may be none. `nil` once
-  /// a list that revokes them waits for the lock. It is in the same file as the new key, so that no crash comes between the two.
+  /// The public keys that this phone had earlier as an owner's, if it was enrolled again, and that are still to be
+  /// revoked. The list may be empty. `nil` once a revocation list with them waits for the lock. They are in the same
+  /// file as the new key, so a crash can't separate the two.
   package let replaces: [[UInt8]]?
 
   package init(name: String, keys: PhoneKeys, grant: Grant?, replaces: [[UInt8]]? = nil) {
@@ -21,7 +22,7 @@ package struct DoorKeys: Sendable {
     self.replaces = replaces
   }
 
-  /// The same keys, after which nothing is left to be revoked.
+  /// The same keys without the earlier ones, because nothing is left to be revoked.
   package var settled: DoorKeys { DoorKeys(name: name, keys: keys, grant: grant) }
 
   private struct Stored: Codable {
@@ -30,13 +31,13 @@ package struct DoorKeys: Sendable {
     var privateKey: String
     var lockIdentity: String
     var lockPublicKey: String
-    /// In version 1 there is always one.
+    /// Never missing in version 1.
     var grant: String?
-    /// Missing if nothing is to be revoked, and in what earlier versions wrote.
+    /// Missing if nothing is to be revoked, and in files of earlier releases.
     var replaces: [String]?
   }
 
-  /// The name of the door whose keys a phone has from its setup.
+  /// The name of the door whose keys a phone got at its setup.
   package static let ownName = "door"
 
   /// Whether a door can have this name: letters, digits, and `-` or `_` between them, at most 32.
@@ -66,7 +67,7 @@ package struct DoorKeys: Sendable {
   package static func read(fromDirectory directory: String) throws(KeyFileError) -> [DoorKeys] {
     guard FileManager.default.fileExists(atPath: directory) else { return [] }
     let names: [String]
-    // A phone whose doors are not read would forget what it has to revoke there.
+    // An unreadable folder is an error. A phone that ignored it would forget what it must still revoke.
     do { names = try FileManager.default.contentsOfDirectory(atPath: directory).sorted() } catch {
       throw .notReadable(path: directory, reason: KeyFileError.words(error))
     }
@@ -87,7 +88,7 @@ package struct DoorKeys: Sendable {
     guard (grant == nil) == (stored.grant == nil), (grant == nil) == (stored.version == 2) else {
       throw .damaged(path: path, problem: "grant")
     }
-    // What is left out here would never be revoked.
+    // An entry that can't be read is an error, because a key that is left out here would never be revoked.
     let replaces = try stored.replaces?.map { text throws(KeyFileError) in
       try file.bytes(text, "replaces", count: NoiseSize.keyByteCount)
     }

@@ -13,7 +13,7 @@ package struct LockIntroduction: Sendable, Equatable {
     publicKey = Array(keys.staticKey.publicKey.rawRepresentation)
   }
 
-  /// - Throws: if the key is none.
+  /// - Throws: `IntroductionError` if the bytes are not a valid public key.
   init(identity: LockIdentity, publicKey: [UInt8]) throws(IntroductionError) {
     self.identity = identity
     self.publicKey = publicKey
@@ -64,7 +64,7 @@ package struct PhoneIntroduction: Sendable, Equatable {
 package enum IntroductionError: Error, Equatable, CustomStringConvertible {
   /// It does not begin like an introduction.
   case unknown(expected: String)
-  /// It introduces the other side.
+  /// It introduces a phone where a lock was expected, or a lock where a phone was.
   case otherSide(expected: String, found: String)
   /// Characters are missing, surplus or changed.
   case damaged(what: String)
@@ -80,7 +80,7 @@ package enum IntroductionError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// The form of both: `SIDE-1-` and hexadecimal digits, of which the last eight are a check sum.
+/// The form of both texts: `SIDE-1-` and hexadecimal digits, of which the last eight are a check sum.
 private enum IntroductionText: String {
   case lock, phone
 

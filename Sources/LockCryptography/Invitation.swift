@@ -2,8 +2,8 @@ import Crypto
 import Foundation
 import LockProtocol
 
-/// What an owner gives a guest: the lock, the grant, and, unless the guest's phone made a key of its own, a key. With a key
-/// it is secret: whoever has it opens the door as the grant allows.
+/// What an owner gives a guest: the lock and the grant, and also a private key unless the guest's phone has made one of
+/// its own. An invitation with a key is secret, because anyone who has it can open the door as the grant allows.
 package struct Invitation: Sendable, Equatable {
   package let lock: LockIntroduction
   package let grant: Grant
@@ -49,7 +49,8 @@ package struct Invitation: Sendable, Equatable {
   }
 
   /// The keys for the guest's phone.
-  /// - Parameter waiting: the key that the phone made for invitations. It is asked for if the invitation has none.
+  /// - Parameter waiting: returns the key that the phone has made for invitations. Called only if the invitation has no
+  ///   key.
   /// - Throws: `InvitationError.otherPhone` if the grant is not for that key.
   package func keys(waiting: () throws -> PendingPhoneKey) throws -> PhoneKeys {
     let key: Curve25519.KeyAgreement.PrivateKey
@@ -74,7 +75,7 @@ package struct Invitation: Sendable, Equatable {
   }
 }
 
-/// What is wrong with a text that should invite.
+/// Why a text is not a usable invitation.
 package enum InvitationError: Error, Equatable, CustomStringConvertible {
   case unknown
   case damaged

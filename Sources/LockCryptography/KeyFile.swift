@@ -17,7 +17,7 @@ package enum KeyFileError: Error, Equatable, CustomStringConvertible {
   /// The lock already has as many phones as it can have.
   case tooManyPhones(path: String)
 
-  /// What Foundation's error says, as the system says it.
+  /// The reason in the system's own words, if Foundation's error has one.
   static func words(_ error: any Error) -> String {
     let error = error as NSError
     let cause = (error.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError } ?? error
@@ -64,7 +64,8 @@ struct KeyFile {
       throw .notReadable(path: path, reason: KeyFileError.words(error))
     }
     defer { ProcessMemory.wipe(&data) }
-    // A unit's credential that is not there: LoadCredential= needs a default, or the unit would not start.
+    // The content of a unit's credential that does not exist: LoadCredential= needs a default, or the unit would not
+    // start.
     guard data != Data("none".utf8) else { throw .missing(path: path) }
     guard data.count <= Self.maximumByteCount else { throw .damaged(path: path, problem: "too long") }
     do { return try JSONDecoder().decode(type, from: data) } catch {
@@ -96,7 +97,7 @@ struct KeyFile {
     synchronizeDirectory()
   }
 
-  /// Runs something that must not be done twice at the same time to the keys in one folder, by any process. Waits for
+  /// Runs `body` so that no other process does the same with the keys in this folder at the same time. Waits for
   /// another process's turn, which takes milliseconds.
   func exclusively<Result>(_ body: () throws(KeyFileError) -> Result) throws(KeyFileError) -> Result {
     let folder = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

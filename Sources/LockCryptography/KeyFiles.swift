@@ -11,7 +11,8 @@ package struct LockKeys: Sendable {
   package let staticKey: Curve25519.KeyAgreement.PrivateKey
   /// The static public keys of the phones that may open it, 32 bytes each.
   package let enrolledPhones: [[UInt8]]
-  /// The code that is printed on the lock. One of an earlier version has none until `addCode`.
+  /// The code that is printed on the lock, or `nil` if the file is from an earlier release and `addCode` was not called
+  /// yet.
   package let code: EnrolmentCode?
 
   package init(
@@ -69,7 +70,7 @@ package struct LockKeys: Sendable {
   /// - Throws: `.tooManyPhones` if the lock has no room for another. As on every error, nothing was changed.
   package static func enroll(_ phone: PhoneIntroduction, inDirectory directory: String) throws(KeyFileError) -> LockKeys
   {
-    // Otherwise an enrolment between reading and writing would be lost.
+    // Exclusively, because an enrolment by another process between reading and writing would be lost.
     try KeyFile(path: directory + "/" + fileName).exclusively { () throws(KeyFileError) in
       try enrollAlone(phone, inDirectory: directory)
     }
@@ -136,7 +137,7 @@ package struct PhoneKeys: Sendable {
     self.init(staticKey: staticKey, lockIdentity: lock.identity, lockKey: lockKey)
   }
 
-  /// A new key, which is in no file.
+  /// Keys with a new private key. They are not written to a file.
   package static func draw(for lock: LockIntroduction) -> PhoneKeys {
     PhoneKeys(staticKey: Curve25519.KeyAgreement.PrivateKey(), lock: lock)
   }
@@ -179,7 +180,7 @@ package struct PendingPhoneKey: Sendable {
 
   package init(staticKey: Curve25519.KeyAgreement.PrivateKey) { self.staticKey = staticKey }
 
-  /// A new key, which is in no file.
+  /// A new private key. It is not written to a file.
   package static func draw() -> PendingPhoneKey { PendingPhoneKey(staticKey: Curve25519.KeyAgreement.PrivateKey()) }
 
   private struct Stored: Codable {

@@ -1,10 +1,10 @@
-/// Names that come from outside, as they may be shown: a name must not move the cursor of who reads it, or turn the direction of
-/// what follows.
+/// Makes names from outside safe to show. A name must not move a terminal's cursor, or change the direction of the text
+/// after it.
 package enum PlainText {
-  /// Whether every character is only itself in a line: no control, and nothing that formats.
+  /// Whether the text has no control characters and no characters that format other text.
   package static func isPlain(_ text: String) -> Bool { text.unicodeScalars.allSatisfy(isPlain) }
 
-  /// What these bytes of UTF-8 say, without the characters that are not plain.
+  /// The text of these bytes of UTF-8, without the characters that are not plain.
   package static func of(_ bytes: [UInt8]) -> String {
     String(String.UnicodeScalarView(String(decoding: bytes, as: UTF8.self).unicodeScalars.filter(isPlain)))
   }

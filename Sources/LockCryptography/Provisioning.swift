@@ -8,7 +8,7 @@ package enum Provisioning {
   /// Draws new keys and writes them, with mode 0600, into two folders, which are created (0700) if missing: the
   /// lock's identity, static key and list of enrolled phones; and the phone's static key and the lock's public key.
   /// - Returns: the lock's identity, in hexadecimal.
-  /// - Throws: `.alreadyThere` if one of them has keys. Nothing was changed then.
+  /// - Throws: `.alreadyThere` if one of the folders already has keys. Nothing was changed then.
   @discardableResult
   package static func provision(lockDirectory: String, phoneDirectory: String) throws(KeyFileError) -> String {
     for path in [lockDirectory + "/" + LockKeys.fileName, phoneDirectory + "/" + PhoneKeys.fileName]
