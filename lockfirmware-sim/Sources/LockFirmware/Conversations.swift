@@ -1,6 +1,6 @@
 import LockProtocol
 
-/// What the log is read for.
+/// A question of a phone for which records must be read from the log.
 package struct LogReading: Equatable, Sendable {
   /// Who gets the reply, and in which conversation.
   package var central: CentralIdentifier
@@ -8,12 +8,12 @@ package struct LogReading: Equatable, Sendable {
   package var request: LockRequest
   /// The first record that is wanted.
   package var from: UInt64
-  /// The most records that are wanted. With 0 only the log's end is.
+  /// The most records that are wanted. With 0, only the log's end is read.
   package var count: Int
 }
 
-/// What a phone may ask about, with the rights of the phone whose command began it: another phone's command on the same link
-/// changes nothing about them.
+/// A conversation in which a phone may ask. It has the rights of the phone whose command began it. A command of another
+/// phone on the same link does not change them.
 struct OpenConversation<Cryptography: NoiseCryptography> {
   var conversation: Conversation<Cryptography>
   let phone: [UInt8]
@@ -22,14 +22,14 @@ struct OpenConversation<Cryptography: NoiseCryptography> {
 }
 
 extension LockFirmware {
-  /// A phone may ask more, after the answer to its command.
+  /// Begins a conversation after the answer to a command.
   mutating func converse(_ conversation: OpenConversation<Cryptography>, on index: Int) {
     // A phone may write its next command while the reply to an earlier question is on its way.
     if links[index].conversations.count > 1 { links[index].conversations.removeFirst() }
     links[index].conversations.append(conversation)
   }
 
-  /// A fragment of a question. Only one who has proven a key, and knows that session's secrets, can ask.
+  /// Takes a fragment of a question. Only a phone that has proven a key, and knows that session's secrets, can ask.
   mutating func requestWritten(_ central: CentralIdentifier, _ fragment: [UInt8]) {
     guard fragment.count > Fragments.headerByteCount, let index = links.firstIndex(where: { $0.central == central }),
       let place = links[index].conversations.lastIndex(where: { $0.conversation.tag == fragment.first })

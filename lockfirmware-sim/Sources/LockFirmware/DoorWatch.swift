@@ -2,9 +2,10 @@ import LockProtocol
 
 /// What the door's sensor shows about who is here. Leaving and coming home both open the door.
 ///
-/// The sensor does not show who goes through the door. The phones' links do. A phone that came and had the bolt unlocked
-/// comes in. A phone whose link is lost before the door has come to rest may be leaving. A phone that is still linked
-/// then has stayed. Nothing is known any more about a phone without a link. docs/arrival.md has the rules.
+/// The sensor does not show who goes through the door, but the phones' links do. A phone that came and had the bolt
+/// unlocked comes in. A phone whose link is lost before the door has come to rest may be leaving. A phone that is still
+/// linked at that time has stayed. After the door has opened, nothing more is known of a phone without a link.
+/// docs/arrival.md has the rules.
 package struct DoorWatch: Sendable {
   /// Where a phone's owner is.
   package enum Whereabouts: Equatable, Sendable {
@@ -23,7 +24,7 @@ package struct DoorWatch: Sendable {
     var isUndecided = false
     /// The door has opened while this phone was not linked. Nothing is known any more, unless its link comes up soon.
     var isForgotten = false
-    /// It counts as inside only because it may be a phone that had to make room.
+    /// It counts as inside only because it may be the phone that had to make room (`hasForgottenSomebody`).
     var isPresumed = false
     /// When it came home and had the bolt unlocked, or found it unlocked. `nil` once the door has opened.
     var cameAt: Int64?
@@ -45,14 +46,14 @@ package struct DoorWatch: Sendable {
   private var openedAt: Int64?
   /// Since when the door has not come to rest.
   private var restlessSince: Int64 = 0
-  /// A phone had the bolt unlocked, and the door has not opened since.
+  /// When a phone had the bolt unlocked, if the door has not opened since.
   private var unlockedAt: Int64?
   private var known: [Known] = []
   /// A phone that may be inside had to make room. Until the door opens again, any phone that is not known may be that one.
   private var hasForgottenSomebody = false
-  /// The most phones of which something is known.
+  /// The most phones in `known`.
   private let limit: Int
-  /// Of how many phones something is known.
+  /// How many phones are in `known`.
   package var knownCount: Int { known.count }
 
   package init(isOnlyWay: Bool, door: DoorState, limit: Int = 128) {
@@ -71,7 +72,7 @@ package struct DoorWatch: Sendable {
     openedAt = now
     unlockedAt = nil
     for index in known.indices { known[index].isForgotten = true }
-    // Only of phones that are linked anything is known from now on.
+    // From now on, something is known only of phones that are linked.
     let mayBeInside = hasForgottenSomebody
     hasForgottenSomebody = false
     // A phone may have more than one link.
@@ -110,15 +111,15 @@ package struct DoorWatch: Sendable {
     return known.count - 1
   }
 
-  /// Nothing is known any more of the phone of which the least is known, and of those the oldest. If it may be inside, no phone
-  /// that is not known is believed to be outside: its owner is asked.
+  /// Forgets the phone of which the least is known, and among equals the oldest. If that phone may be inside, no
+  /// unknown phone is believed to be outside until the door opens again, and owners are asked.
   private mutating func makeRoom() {
     if let nothing = known.firstIndex(where: { $0.isForgotten && $0.cameAt == nil }) {
       known.remove(at: nothing)
       return
     }
     let little = known.firstIndex { ($0.whereabouts == .unknown || $0.isPresumed) && !$0.isUndecided }
-    // Of one that has left, less is believed then: it needs an approach.
+    // A forgotten phone that had left is believed less afterwards: it then needs to be seen on its way home.
     let left = known.firstIndex { $0.whereabouts == .left && !$0.isUndecided && $0.cameAt == nil }
     let forgotten = known.remove(at: little ?? left ?? 0)
     if forgotten.whereabouts == .inside || forgotten.isUndecided || forgotten.cameAt != nil {

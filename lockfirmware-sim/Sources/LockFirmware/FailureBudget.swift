@@ -10,13 +10,14 @@ struct FailureBudget: Sendable {
   }
 
   private var entries: [Entry] = []
-  /// In the order in which they proved themselves. Of each phone only the latest few are kept, and of guests' phones a
-  /// number in all (`limitGuests`), so that none crowds out others.
+  /// The centrals over which phones have proven themselves, in that order. Only the latest few of each phone are kept,
+  /// and a limited number of guests' phones in all (`limitGuests`), so no phone crowds out the others.
   private(set) var trusted: [TrustedCentral] = []
-  /// Guests' phones that have proven their keys and may not do what they asked for: they wait like strangers, and are none. One
-  /// central of each, the oldest first; none after a restart.
+  /// The centrals of guests' phones that have proven their keys, but may not do what they asked for. They wait like
+  /// strangers, although they are none. There is one central for each phone, the oldest first. The list is empty after
+  /// a restart.
   private(set) var turnedAway: [TrustedCentral] = []
-  /// Of how many centrals failures, or refused guests, are remembered.
+  /// The most centrals whose failures, or whose refused guests, are remembered.
   private let centralLimit: Int
   private let turnedAwayLimit: Int
   private var windowStart: Int64 = 0
@@ -46,7 +47,7 @@ struct FailureBudget: Sendable {
     failuresInWindow >= LockLimit.failuresPerWindow && windowStart + LockLimit.windowMilliseconds > now
   }
 
-  /// A write that nobody who is entitled to anything would write.
+  /// Counts a write that no phone with a right to anything would make.
   mutating func fail(_ central: CentralIdentifier, at now: Int64) {
     if isTrusted(central) { return }
     if now >= windowStart + LockLimit.windowMilliseconds {
@@ -57,8 +58,8 @@ struct FailureBudget: Sendable {
     count(central, at: now, longestWait: LockLimit.longestWaitMilliseconds)
   }
 
-  /// An authentic command that does not count yet. It attacks nothing, so it is none of the strangers' failures, and its sender
-  /// never waits for long: their time may come.
+  /// Counts an authentic command whose grant does not count yet. It is no attack, so it is not among the strangers'
+  /// failures, and its sender never waits for long: the time of the grant may come.
   mutating func delay(_ central: CentralIdentifier, at now: Int64) {
     count(central, at: now, longestWait: LockLimit.earlyWaitMilliseconds)
   }
@@ -98,7 +99,7 @@ struct FailureBudget: Sendable {
     turnedAway.append(TrustedCentral(central: central, phone: phone))
   }
 
-  /// The same for every central of these phones, which were revoked.
+  /// As `distrust(_:)`, for every central of these phones, which were revoked.
   mutating func distrust(phones: [[UInt8]]) -> Bool {
     turnedAway.removeAll { phones.contains($0.phone) }
     guard trusted.contains(where: { phones.contains($0.phone) }) else { return false }
@@ -106,8 +107,9 @@ struct FailureBudget: Sendable {
     return true
   }
 
-  /// Keeps a number of guests' centrals at most: the oldest makes room, and is a stranger until its phone has proven itself again.
-  /// - Parameter owners: the phones that are no guests'.
+  /// Limits the number of guests' centrals. The oldest makes room, and is a stranger until its phone has proven itself
+  /// again.
+  /// - Parameter owners: the phones that are not guests'.
   /// - Returns: whether the list of trusted centrals has changed.
   mutating func limitGuests(to limit: Int, besides owners: [[UInt8]]) -> Bool {
     let surplus = trusted.count { !owners.contains($0.phone) } - limit

@@ -7,12 +7,13 @@ struct Departure: Sendable {
   var due: Int64
 }
 
-/// A phone that was here while the bolt stood open, though it was not the one that had it unlocked: what the log does not say.
+/// A phone that was here while the bolt was unlocked, although it did not have it unlocked. The log does not name it,
+/// so it is stored.
 package struct AwaitedPhone: Equatable, Sendable {
   /// Its static public key.
   package var phone: [UInt8]
-  /// The index of the newest record then. A later record of another movement makes this out of date, so nothing has to be
-  /// erased when the bolt is locked.
+  /// The index of the newest record at that time. A later record of another movement makes this out of date, so nothing
+  /// needs to be erased when the bolt is locked.
   package var record: UInt64
 
   package init(phone: [UInt8], record: UInt64) {
@@ -22,9 +23,9 @@ package struct AwaitedPhone: Equatable, Sendable {
 }
 
 extension LockFirmware {
-  /// An open bolt is locked when the last phone that was here has gone, also if the lock's power fails meanwhile. So the first
-  /// phone that is here while the bolt stands open is stored. If none is, whoever opened it has no phone, and may be outside: a
-  /// start locks behind nobody then.
+  /// Stores the first phone that is here while the bolt is unlocked. An unlocked bolt is locked when the last phone
+  /// that was here has gone, even if the lock's power fails in between. If no phone is stored, the person who opened it
+  /// has no phone and may be outside, so a start does not lock behind anybody.
   mutating func noteWhoIsHere() {
     guard awaited == nil, position == .unlocked, movement == nil, !isResetting,
       let phone = links.lazy.compactMap({ $0.phone }).first
@@ -47,7 +48,7 @@ extension LockFirmware {
       lockingWatch.forget(phone)
     }
     departures.removeAll { $0.phone == phone }
-    // Of many that went through a door that stands open, any one has it locked.
+    // If many phones left through an open door, any one of them has the bolt locked.
     if departures.count >= configuration.capacity.links { departures.removeFirst() }
     departures.append(Departure(phone: phone, due: now + configuration.leavingDelayMilliseconds))
   }
@@ -63,11 +64,11 @@ extension LockFirmware {
       return
     }
     if mode == .passage {
-      // A bolt that is half way is brought to its end all the same.
+      // A bolt between its ends is still taken to its end.
       departures.removeAll()
       if position == .unlocked { relockDue = nil }
     }
-    // Who is still here locks when they leave.
+    // A phone that is still here has the bolt locked when it leaves.
     if !configuration.locksOnAnyDeparture, links.contains(where: { ($0.phone ?? $0.presumedPhone) != nil }) {
       departures.removeAll { $0.due <= now }
     }
@@ -81,7 +82,7 @@ extension LockFirmware {
     departures.removeAll { $0.due <= now }
     relockDue = nil
     if hasLeft {
-      // However often the bolt jammed before: now nobody is there who could see to it.
+      // It does not count how often the bolt jammed before, because nobody is there now to see to it.
       lockAttempts = 0
       hasGivenUpLocking = false
     }
@@ -121,13 +122,13 @@ extension LockFirmware {
     relockDue = now
   }
 
-  /// The phones that have proven themselves and listen.
+  /// The phones that have proven themselves and are subscribed to offers.
   private var phonesHere: [[UInt8]] { links.compactMap { $0.isSubscribed ? $0.phone : nil } }
 
-  /// The bolt was turned. Whoever goes out now locks behind them, or has the lock do it.
+  /// The bolt was turned. A person who goes out now locks behind them, or has the lock do it.
   /// - Parameters:
-  ///   - isInside: the hand that turned it is inside.
-  ///   - goesOn: the lock locks behind whoever went out since the bolt was last turned.
+  ///   - isInside: whether the hand that turned it is inside.
+  ///   - goesOn: whether the lock now locks behind a person who went out after the bolt's previous turn.
   mutating func watchLeaving(isInside: Bool = false, goesOn: Bool = false) {
     let locksByItself = position == .unlocked && configuration.relockDelayMilliseconds != nil
     guard configuration.isOnlyWayOut, locksByItself || (position == .locked && !isInside) else {
@@ -140,8 +141,8 @@ extension LockFirmware {
   /// Whether phones should read their signals.
   var isSomebodyLeaving: Bool { doorWatch.isSomebodyLeaving(at: now) || lockingWatch.isSomebodyLeaving(at: now) }
 
-  /// Somebody may be leaving: each phone that is here is offered to, which wakes it for a look at its signal; again and
-  /// again until the door has come to rest, and no more often if the door moves more often.
+  /// Somebody may be leaving, so each phone that is here gets an offer, which wakes it to look at its signal. This is
+  /// repeated until the door has come to rest. Moving the door more often does not make the offers more frequent.
   private mutating func askForLooks() {
     guard isSomebodyLeaving else { return }
     for index in links.indices where links[index].isSubscribed && links[index].phone != nil {

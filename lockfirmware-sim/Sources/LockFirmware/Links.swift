@@ -1,6 +1,6 @@
 import LockProtocol
 
-/// A value in memory of its own: most links have no such value, and a board has no room for what is not there.
+/// A value in memory of its own. Most links do not have it, and a board has no room to reserve for it in each link.
 private final class Boxed<Value: Sendable>: Sendable {
   let value: Value
 
@@ -23,20 +23,21 @@ struct Link<Cryptography: NoiseCryptography> {
   }
   private var previousBox: Boxed<LockSession<Cryptography>>?
   var previouslyOfferedAt: Int64
-  /// The session whose command is being carried out, and below, the command's operation.
+  /// The session whose command is being carried out. `operation` is that command's operation.
   var answering: LockSession<Cryptography>? {
     get { answeringBox?.value }
     set { answeringBox = newValue.map { Boxed($0) } }
   }
   private var answeringBox: Boxed<LockSession<Cryptography>>?
   var operation: OperationMemory.Key?
-  /// What phones may ask about on this link, after their answers; the latest two.
+  /// The conversations in which phones may ask on this link, the latest two.
   var conversations: [OpenConversation<Cryptography>] = []
   /// The grant that this phone brought, if it is a guest's.
   var grant: Grant?
   /// The phone that proved its key on this link.
   var phone: [UInt8]?
-  /// A guest's phone has proven its key on this link, and may come at another time or for something else: the mark of its grant, or 0.
+  /// The mark of a guest's grant, or 0. The guest's phone has proven its key on this link and was refused, but may come
+  /// at another time or for something else.
   var expectedGrant: UInt64 = 0
   /// After a restart: the phone that may be behind this link, unproven.
   var presumedPhone: [UInt8]?
@@ -47,16 +48,18 @@ struct Link<Cryptography: NoiseCryptography> {
   /// When to make a new offer.
   var nextOffer: Int64?
   var repeatsLeft: Int
-  /// The next offer but one is for a look at the signal, because the next one comes with an answer.
+  /// The next offer comes with an answer, so another offer must follow to make the phone look at its signal.
   var owesLook = false
-  /// How often the present offer was sent again, and is to be.
+  /// Whether and when the present offer is sent again.
   var resending = OfferResending()
   /// The latest command that was accepted.
   var received: ReceivedCommand?
-  /// The beginning of the hash of the latest one that counts as wrong, or 0. Written again, it does not count once more.
+  /// The beginning of the hash of the latest command that was refused, or 0. The same command does not count as another
+  /// failure.
   var refusedCommand: UInt32 = 0
 
-  /// Whether an offer has a phone look at its signal: one that is known, listens, and waits for nothing.
+  /// Whether an offer makes this phone look at its signal: the phone is known, is subscribed, and does not wait for an
+  /// answer.
   var isLooking: Bool { isSubscribed && phone != nil && answering == nil }
 
   init(_ central: CentralIdentifier, isSubscribed: Bool, repeats: Int, at now: Int64) {
@@ -78,9 +81,9 @@ extension LockFirmware {
     firstOffer(links.count - 1)
   }
 
-  /// The last run knew which phone was behind this link, and this run does not. If the link is lost before the phone
-  /// has proven itself, that counts as the leaving of the phone that is awaited. If the phone stays silent, the start's
-  /// own deadline locks.
+  /// The last run knew which phone was behind this link, but this run does not. If the link is lost before the phone
+  /// has proven itself, that counts as the leaving of the awaited phone. If the phone stays silent, the deadline that
+  /// was set at the start locks the bolt.
   mutating func linkRestored(_ central: CentralIdentifier) {
     linkUp(central)
     guard let index = links.firstIndex(where: { $0.central == central }) else { return }
@@ -112,7 +115,7 @@ extension LockFirmware {
       return
     }
     if links[position].offered == nil || now - links[position].offeredAt > configuration.offerLifetimeMilliseconds / 2 {
-      // What is due to be notified still is: a phone that waits on its way is woken by it.
+      // An offer that is due stays due, because it wakes a phone that has stopped on its way.
       let due = links[position].nextOffer
       makeOffer(position)
       links[position].nextOffer = due
@@ -167,7 +170,7 @@ extension LockFirmware {
   ) {
     let central = links[index].central
     var grant = grant.isEmpty ? nil : try? Grant(decoding: grant)
-    // The same bytes once: a board has little memory.
+    // The grant's bytes are shared, because a board has little memory.
     if grant == links[index].grant { grant = links[index].grant }
     if let grant, let refusal = refusal(of: grant, for: command.kind) ?? refusalOfLink(of: phone, on: index) {
       return refuse(command, of: grant, refusal, session, on: index)
@@ -197,7 +200,7 @@ extension LockFirmware {
     execute(command, from: phone, grant)
   }
 
-  /// An authentic grant does not allow the command. The guest learns why; as far as the lock is concerned, nobody has come.
+  /// An authentic grant does not allow the command. The guest learns why. For the lock, nobody has come.
   private mutating func refuse(
     _ command: LockCommand, of grant: Grant, _ refusal: LockResult, _ session: LockSession<Cryptography>, on index: Int
   ) {
@@ -205,11 +208,11 @@ extension LockFirmware {
     // A guest who waits at the door for their time does no harm by saying so.
     let isEarly = refusal == .outsideSchedule || refusal == .clockUnknown || refusal == .tooManyGuests
     if !isEarly || command.kind != .status {
-      // Each refusal is a record, so a guest who goes on is made to wait, also one whose commands were accepted before.
+      // Each refusal makes a record, so a guest who goes on must wait, even one whose commands were accepted before.
       if failures.distrust(central) { effects.append(.storeTrusted(failures.trusted)) }
       if isEarly { failures.delay(central, at: now) } else { failures.fail(central, at: now) }
     }
-    // Who is known to owners is no stranger to the radio.
+    // Owners know this guest, so the radio does not treat the guest's phone as a stranger.
     if refusal != .revoked { failures.turnAway(central, phone: grant.phone) }
     links[index].expectedGrant = refusal != .revoked && refusal != .expired ? grant.mark : 0
     let key = OperationMemory.Key(phone: grant.phone, operation: command.operation)
@@ -224,7 +227,7 @@ extension LockFirmware {
     effects.append(.note(.commandRefused(central, .notAllowed)))
     let target: BoltTarget = command.kind == .lock ? .locked : .unlocked
     guard command.kind != .status else {
-      // It is no operation with an outcome: the next one is judged anew.
+      // A status command is not remembered as an operation, so the next one is judged anew.
       if isEarly { return answer(key, refusal) }
       append(.command, target: target, cause: .phone, result: refusal, key: key, then: .nothing)
       return answer(key, refusal)
@@ -285,7 +288,7 @@ extension LockFirmware {
     return true
   }
 
-  /// Why another guest can't stay on a link; `nil` if there is room.
+  /// Why no further guest may stay on a link, or `nil` if there is room.
   private func refusalOfLink(of phone: [UInt8], on index: Int) -> LockResult? {
     let others = links.indices.filter { place in
       place != index && links[place].grant != nil && links[place].phone != nil && links[place].phone != phone

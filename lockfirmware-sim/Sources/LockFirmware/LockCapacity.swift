@@ -1,7 +1,8 @@
 import LockProtocol
 
-/// How much a lock holds. A board has 32 KiB for all of it, and a machine with Linux room for more than a home needs. What does
-/// not fit is refused with a word, changes nothing, and takes no place of what is there; but where the oldest makes room.
+/// How much a lock holds. A board has 32 KiB for all of it. A machine with Linux has room for more than a home needs.
+/// If something does not fit, it is refused, the refusal is reported, and what is there stays. Where the oldest entry
+/// makes room instead, the property says so.
 package struct LockCapacity: Equatable, Sendable {
   /// Simultaneous links in all. A new one takes the place of the oldest that has proven nothing.
   package var links: Int
@@ -11,7 +12,8 @@ package struct LockCapacity: Equatable, Sendable {
   package var guestsLinks: Int
   /// Grants whose uses are counted.
   package var countedGrants: Int
-  /// Guests whose names are remembered, and most of their centrals. The oldest makes room, and is remembered again when it comes.
+  /// Guests whose names are remembered. Also limits the centrals of guests that are kept (`guestsCentrals`). The oldest
+  /// guest makes room, and is remembered again at the next visit.
   package var guests: Int
   /// Owners who have introduced their signing keys.
   package var owners: Int
@@ -22,7 +24,7 @@ package struct LockCapacity: Equatable, Sendable {
   package var listEntries: Int
   /// Operations remembered.
   package var operations: Int
-  /// Commands of links that are over, which their phones may write again. The oldest makes room.
+  /// Accepted commands of links that have ended, which their phones may write again. The oldest makes room.
   package var lateCommands: Int
   /// Centrals whose failures are remembered.
   package var centralsWithFailures: Int
@@ -30,7 +32,7 @@ package struct LockCapacity: Equatable, Sendable {
   package var replyEntries: Int
   /// The longest request that is put together from fragments, in bytes.
   package var requestByteCount: Int
-  /// All requests together that are being put together. A guest's makes room for an owner's.
+  /// The bytes of all incomplete requests together. A guest's request makes room for an owner's.
   package var begunByteCount: Int
 
   /// On Linux.
@@ -47,11 +49,11 @@ package struct LockCapacity: Equatable, Sendable {
     listEntries: 32, operations: 16, lateCommands: 1, centralsWithFailures: 8, replyEntries: 8, requestByteCount: 768,
     begunByteCount: 1536)
 
-  /// Guests' centrals that are no strangers. Those of guests who were refused have places beside them.
+  /// The most guests' centrals that are trusted. Those of refused guests have places of their own.
   var guestsCentrals: Int { max(1, guests - strangersLinks) }
 
-  /// The centrals that are kept for the next start, at most. With those of refused guests they are what the lock's system is told,
-  /// and latchkeyd ends an app that names more than 256.
+  /// The most centrals that are kept for the next start. Together with those of refused guests they are named to the
+  /// lock's system, and latchkeyd ends an app that names more than 256.
   package var trustedCentrals: Int { phones * LockLimit.linksOfOnePhone + guestsCentrals }
 
   /// The longest that `AccessState` can be encoded to, in bytes: what a board's page must have room for.

@@ -26,7 +26,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   /// The door has moved since this start, so it has a sensor.
   var hasDoorMoved = false
   var links: [Link<Cryptography>] = []
-  /// Accepted on links that are over.
+  /// The latest accepted commands of links that have ended.
   var lateCommands: [LateCommand] = []
   var failures: FailureBudget
   var operations: OperationMemory
@@ -35,26 +35,26 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   package internal(set) var nextRecordIndex: UInt64
   /// What the bolt did last, or `nil` if the log does not reach back to it.
   var latestMovement: LockRecord?
-  /// The phone whose leaving locks the bolt, which stands open: the one that had it unlocked, or one that was here when a hand
-  /// opened it, or came since. A restarted lock must not miss its leaving.
+  /// The phone whose leaving locks an unlocked bolt. It had the bolt unlocked, or was here when a hand unlocked it, or
+  /// has come since. A restarted lock must not miss its leaving.
   var awaited: [UInt8]?
   /// The bolt was locked while a phone was here, or a phone has since said that it is. It opens only on a person's
   /// command, or for a phone that is seen to come all the way.
   package internal(set) var isLockedAtHome = false
   /// What the door's sensor shows of who is here. A restart knows nothing of it.
   var doorWatch: DoorWatch
-  /// What the bolt and the links show of who went when it was locked. A restart knows nothing of it.
+  /// Which phones left right after the bolt was turned. A restart knows nothing of it.
   var lockingWatch = LockingWatch()
-  /// Nothing is known of the mechanism. Until it answers again, nothing moves.
+  /// Whether the mechanism's state is unknown. Nothing moves until it answers again.
   package internal(set) var isMechanismFailed = false
-  /// What the switches showed before.
+  /// The switches' position before the mechanism failed.
   var positionBeforeFailure: BoltPosition?
   package internal(set) var battery = Battery()
   package internal(set) var mode: OperatingMode
   /// The alarms whose reasons still exist.
   package internal(set) var alarms: [LockAlarm] = []
-  /// Somebody locked the bolt from inside, and it has not been turned since. Where a sensor shows that the door opened all the
-  /// same, somebody may have gone.
+  /// Somebody locked the bolt from inside, and it has not been turned since. It becomes false if a sensor shows that
+  /// the door opened all the same, because that person may have gone.
   package internal(set) var isLockedFromInside = false
   /// When the open door counts as ajar.
   var ajarDue: Int64?
@@ -165,7 +165,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   package var nextDeadline: LockTime? {
     var earliest: Int64?
     func consider(_ milliseconds: Int64?) {
-      // What was already due and still is waits for an event, not for the time.
+      // A deadline that has passed and still stands waits for an event, and not for a time.
       guard let milliseconds, milliseconds > time.milliseconds else { return }
       earliest = min(earliest ?? .max, milliseconds)
     }
@@ -189,7 +189,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   /// Restores the state from the log and the bolt's switches.
   private mutating func recover(_ records: [LockRecord], _ stored: AwaitedPhone?) {
     var open: LockRecord?
-    // Where the log says that the bolt may be; none if it says nothing.
+    // The positions in which the log explains the bolt. Empty if the log says nothing.
     var explained: [BoltPosition] = []
     // The lock's own decision to lock, until it is carried out.
     var owesLocking = false
@@ -221,7 +221,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
         }
         if record.cause == .phone { operations.remember(key, record.result) }
       case .command:
-        // The leaving of a phone that wants the bolt unlocked and finds it so counts, too.
+        // A phone that wanted the bolt unlocked, and found it so, also counts as awaited.
         if record.target == .unlocked, record.result == .notNeeded { awaited = awaited ?? record.phone }
         operations.remember(key, record.result)
       case .alarm: if record.isFactoryReset { awaited = nil }

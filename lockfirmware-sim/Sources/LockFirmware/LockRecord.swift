@@ -57,7 +57,7 @@ package struct LockRecord: Equatable, Sendable {
       operation: number, detail: change.rawValue)
   }
 
-  /// What an owner has told, if this record is about that.
+  /// The owner's change that this record is about, or `nil`.
   package var change: AccessChange? { kind == .access ? AccessChange(rawValue: detail) : nil }
 
   /// Whether it says that the lock forgets its phones.

@@ -1,5 +1,5 @@
-/// Which phones left right after the bolt was locked beside them. Whoever locks the door and goes is out of range soon;
-/// whoever stays is not. No sensor of the door is needed for that.
+/// Which phones left right after the bolt was locked while they were here. A person who locks the door and goes is soon
+/// out of range. A person who stays is not. This needs no sensor at the door.
 ///
 /// A loss of the link proves little, because a radio can fail just then. So the lock asks these phones to read their signals
 /// meanwhile, and believes only those that saw themselves leave as well (`LockCommand.Kind.unlockIfLeft`).
@@ -9,19 +9,19 @@ package struct LockingWatch: Sendable {
   /// How much later the loss of a link may be noticed, in milliseconds.
   package static let lateMilliseconds: Int64 = 10_000
 
-  /// When the bolt was turned beside phones.
+  /// When the bolt was turned while phones were here.
   private var turnedAt: Int64?
-  /// These phones.
+  /// The phones that were here then, and whose links were not lost since.
   private var beside: [[UInt8]] = []
-  /// Those of them whose links were lost in time.
+  /// The phones of these whose links were lost in time.
   private var left: [[UInt8]] = []
 
   package init() {}
 
-  /// The bolt was locked; or it was unlocked by hand, and the lock locks by itself after a time.
+  /// The bolt was locked. Or it was unlocked by hand, and the lock will lock it after a time.
   /// - Parameters:
-  ///   - phones: those that are linked.
-  ///   - goesOn: the bolt locks behind whoever went out since it was last turned.
+  ///   - phones: the phones that are linked.
+  ///   - goesOn: whether the bolt now locks behind a person who went out after its previous turn.
   package mutating func turned(beside phones: [[UInt8]], goesOn: Bool = false, at now: Int64) {
     turnedAt = now
     beside = phones

@@ -1,7 +1,7 @@
 import LockProtocol
 
-/// What owners have told a lock over the air: who they are, what they revoke, what time it is. The lock stores it durably
-/// before it counts.
+/// What owners have told a lock over the air: who they are, what they revoke, and what time it is. It takes effect only
+/// after the lock has stored it durably.
 package struct AccessState: Equatable, Sendable {
   /// An owner whose signatures the lock believes.
   package struct Owner: Equatable, Sendable {
@@ -22,8 +22,8 @@ package struct AccessState: Equatable, Sendable {
   package struct Use: Equatable, Sendable {
     package var grant: [UInt8]
     package var count: UInt16
-    /// From this second on the grant does not count any more; the greatest number if it has no end, or an earlier release
-    /// counted it.
+    /// The grant does not count from this second on, since 1970-01-01 UTC. `Int64.max` if it has no end, or if an
+    /// earlier release counted the use.
     package var until: Int64
 
     package init(grant: [UInt8], count: UInt16, until: Int64 = .max) {
@@ -35,14 +35,15 @@ package struct AccessState: Equatable, Sendable {
 
   /// A time that an owner has set.
   package struct Clock: Equatable, Sendable {
-    /// Identifies the run of the clock that counts milliseconds: 16 bytes. After another start of the machine, nothing is
-    /// known of the time that has passed.
+    /// Identifies the run of the clock that counts milliseconds: 16 bytes. After a restart of the machine it is another
+    /// one, and nothing is known of the time that has passed.
     package var boot: [UInt8]
     package var milliseconds: Int64
     package var unixSeconds: Int64
   }
 
-  /// A change, and the index that its record is to have. What has changed is the last one of its kind.
+  /// A change whose record is not durable yet, and the index that the record is to have. The change is the last one of
+  /// its kind.
   package struct Unrecorded: Equatable, Sendable {
     package var change: AccessChange
     package var index: UInt64
@@ -56,17 +57,18 @@ package struct AccessState: Equatable, Sendable {
   package var owners: [Owner] = []
   /// The newest list of each owner.
   package var lists: [RevocationList] = []
-  /// The latest last. None is forgotten as long as its grant may open.
+  /// The counted grants, the latest last. None is forgotten while its grant may still unlock.
   package var uses: [Use] = []
-  /// Of grants that end before this second the count may be forgotten: those that are not in `uses` are over, whatever the
-  /// clock says.
+  /// Counts of grants that end before this second may have been forgotten. A grant that ends before it and is not in
+  /// `uses` counts as over, whatever the clock says.
   package var forgottenUntil: Int64?
   /// The names of guests who were here, the latest last.
   package var guests: [KeyName] = []
   package var clock: Clock?
-  /// The owners' phones that were enrolled by the lock's code, in that order. Those of the lock's key file are not among them.
+  /// The owners' phones that were enrolled by the lock's code, in order. Phones of the lock's key file are not among
+  /// them.
   package var phones: [KeyName] = []
-  /// The latest change, until its record is durable: the power may fail before. The next start makes up for it.
+  /// The latest change, until its record is durable. If the power fails before that, the next start writes the record.
   package var unrecorded: Unrecorded?
 
   package init() {}
@@ -77,10 +79,11 @@ package struct AccessState: Equatable, Sendable {
   package static let listLimit = 64
   package static let useLimit = 1024
   package static let guestLimit = 128
-  /// 1 until a phone is enrolled: an earlier release reads that, and refuses to start with what it does not know.
+  /// The format while no phone was enrolled. An earlier release can read it; it refuses to start with a format that it
+  /// does not know.
   private static let version: UInt8 = 1
   private static let versionWithPhones: UInt8 = 2
-  /// With the ends of counted grants.
+  /// As `versionWithPhones`, with the ends of counted grants.
   private static let versionWithEnds: UInt8 = 3
   /// A change that is not recorded yet, and then everything in one of the other versions.
   private static let versionWithUnrecorded: UInt8 = 4
@@ -138,7 +141,8 @@ package struct AccessState: Equatable, Sendable {
 
   private var hasEnds: Bool { forgottenUntil != nil || uses.contains { $0.until != .max } }
 
-  /// So that the bytes need not be copied while they become more: a board has no room for two of them.
+  /// An upper limit of the encoded length, so that memory is reserved once. Growing bytes are copied, and a board has
+  /// no room for two copies.
   private var encodedByteCountAtMost: Int {
     let names = guests.reduce(0) { $0 + $1.key.count + $1.name.count + 1 }
     let phoneNames = phones.reduce(0) { $0 + $1.key.count + $1.name.count + 1 }
@@ -194,7 +198,7 @@ package struct AccessState: Equatable, Sendable {
     if version == Self.versionWithEnds {
       for index in uses.indices { uses[index].until = try reader.integer() }
       if try reader.byte() == 1 { forgottenUntil = try reader.integer() }
-      // One form for each state: without an end it is written as an earlier version.
+      // Each state has one form. Without ends, it is written in an earlier version.
       guard hasEnds else { throw .wrongLength }
     }
     guard reader.isAtEnd, unrecorded == nil || unrecordedSubject != nil, owners.count <= Self.ownerLimit,
@@ -205,12 +209,13 @@ package struct AccessState: Equatable, Sendable {
 
   // MARK: Rules
 
-  /// Whom the change is about that is not recorded, and the record's number: the version of a list, or the time.
+  /// The phone that the unrecorded change is about, and the record's number: the version of a list, or the time. `nil`
+  /// if there is none.
   var unrecordedSubject: (phone: [UInt8], number: UInt64)? {
     switch unrecorded?.change {
     case .phoneEnrolled: phones.last.map { ($0.key, 0) }
     case .ownerIntroduced: owners.last.map { ($0.phone, 0) }
-    // Whoever has brought it: its owner has signed it.
+    // The list's owner has signed it, whoever has brought it.
     case .listAccepted: lists.last.map { (signer($0.issuer)?.phone ?? LockRecord.nobody, $0.version) }
     case .clockSet: clock.map { (LockRecord.nobody, UInt64(bitPattern: $0.unixSeconds)) }
     case nil: nil

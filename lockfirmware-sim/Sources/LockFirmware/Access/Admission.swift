@@ -1,10 +1,11 @@
 import LockProtocol
 
-/// Whom the lock's radio should let in. The lock itself needs no bond: all that it does is proven by its own protocol. A phone needs one,
-/// because its system finds a bonded lock without a search.
+/// Which centrals the lock's radio should let bond. The lock itself needs no bond, because its own protocol proves
+/// everything that it does. A phone needs one, because its system then finds the lock without a search.
 extension LockFirmware {
-  /// Whether any central may bond now: in the window for enrolments, and while a phone that was set up by texts was not here yet,
-  /// because such a phone has no window. All others bond when they have proven themselves (`provenCentrals`).
+  /// Whether any central may bond now: while the window for enrolments is open, and as long as a phone that was set up
+  /// by texts has not been here yet, because such a phone has no window. Other centrals bond when they have proven
+  /// themselves (`provenCentrals`).
   package var acceptsBonds: Bool {
     enrolmentStatus == .open
       || configuration.enrolledPhones.contains { phone in
@@ -12,15 +13,17 @@ extension LockFirmware {
       }
   }
 
-  /// The centrals over which phones have proven their keys, on their links of now: owners', and guests' whose grants count or may count
-  /// later. So a guest who is too early is found without a search when the time has come.
+  /// The centrals over which phones have proven their keys on their present links. These are owners' phones, and
+  /// guests' phones whose grants count now or may count later. So a guest who comes too early is found without a search
+  /// later.
   package var provenCentrals: [CentralIdentifier] {
     links.filter { link in
       link.phone != nil || (link.expectedGrant != 0 && failures.turnedAway.contains { $0.central == link.central })
     }.map { $0.central }
   }
 
-  /// The centrals over which phones did so on an earlier link, or proved keys whose grants are over. They don't bond, and are no
-  /// strangers either: who is too late is told so, and need not come back for it every half minute.
+  /// The centrals over which phones proved their keys on an earlier link, or proved keys whose grants are over. They
+  /// may not bond, but they are no strangers either: a guest who comes too late is told so, and need not come back
+  /// every half minute to hear it.
   package var knownCentrals: [CentralIdentifier] { (failures.trusted + failures.turnedAway).map { $0.central } }
 }

@@ -7,9 +7,9 @@ struct EnrolmentWindow<Cryptography: NoiseCryptography> {
   struct Attempt {
     let central: CentralIdentifier
     var reader = FragmentReader(limit: LockLimit.enrolmentByteCount)
-    /// What the fragments of the message that is being read begin with.
+    /// The tag of the message that is being read (`FragmentReader`).
     var tag: UInt8
-    /// Once the first message was read.
+    /// `nil` before the first message has been read.
     var session: EnrolmentOfLock<Cryptography>?
   }
 
@@ -21,7 +21,7 @@ struct EnrolmentWindow<Cryptography: NoiseCryptography> {
   var starts = 0
   /// The latest last.
   var attempts: [Attempt] = []
-  /// The phone has proven the code, and its key is being stored.
+  /// The enrolment whose phone has proven the code and whose key is being stored.
   var completing: (central: CentralIdentifier, session: EnrolmentOfLock<Cryptography>)?
 }
 
@@ -48,7 +48,7 @@ extension LockFirmware {
     return enrolment.openUntil == nil ? .closed : .open
   }
 
-  /// Somebody is at the lock. To press again makes the window last longer.
+  /// Somebody at the lock presses the button. A second press makes the window last longer.
   mutating func enrolmentButton() {
     guard configuration.enrolmentSecret != nil, enrolmentStatus != .lockedOut, !isResetting else { return }
     if enrolment.openUntil == nil {
@@ -75,7 +75,7 @@ extension LockFirmware {
     guard let secret = configuration.enrolmentSecret, enrolmentStatus == .open else {
       return refuseEnrolment(central, enrolmentStatus)
     }
-    // Who is enrolled while a reset is being recorded would be forgotten at once, and believe otherwise.
+    // While a reset is being recorded, a new phone would be forgotten at once without knowing it.
     guard !isResetting else { return refuseEnrolment(central, .closed) }
     var attempt = takeAttempt(central, fragment)
     guard let message = attempt.reader.take(fragment) else {
@@ -89,7 +89,7 @@ extension LockFirmware {
     }
   }
 
-  /// This central's attempt, taken out of the list; a new one if there is none. The oldest makes room for a new one.
+  /// Takes this central's attempt out of the list. If there is none, makes a new one, for which the oldest makes room.
   private mutating func takeAttempt(
     _ central: CentralIdentifier, _ fragment: [UInt8]
   ) -> EnrolmentWindow<Cryptography>.Attempt {
@@ -170,16 +170,18 @@ extension LockFirmware {
       let message = try session.confirm(configuration.identity, name: configuration.name)
       effects.append(.sendEnrolment(phone.central, tag: session.tag, message))
     } catch {
-      // A session that has read the phone's proof confirms once. If it can't, the phone is enrolled and does not know it.
+      // A session that has read the phone's proof can confirm once. If that fails, the phone is enrolled without
+      // knowing it.
     }
   }
 
-  /// The phone's key or its record can't be stored, so the phone is told nothing, and opens nothing, also after a restart.
+  /// The phone's key or its record can't be stored. The phone is told nothing, and can open nothing, even after a
+  /// restart.
   mutating func unenrolled() { enrolment.completing = nil }
 }
 
 extension LockFirmware {
-  /// Who opens this lock as an owner, with the names that the owners gave themselves.
+  /// Replies with the owners' phones, and the names that the owners gave themselves.
   mutating func replyOwners(from: UInt8, _ asked: Asked) {
     guard isOwner(asked.phone) else { return reply(asked, .notEntitled) }
     var all: [KeyName] = []

@@ -19,17 +19,18 @@ extension LockFirmware {
       && grant.isSigned(using: Cryptography.self)
   }
 
-  /// The same, for anyone who asks.
+  /// As `admits`, for callers outside the firmware.
   package func wouldAdmit(_ phone: [UInt8], _ grant: [UInt8]) -> Bool { admits(phone, grant) }
 
-  /// Whether the lock believes what is signed with this key: an owner's who has introduced it, and who is still an owner. A lock
-  /// of an earlier version may have stored a key with which everybody can sign.
+  /// Whether the lock believes what is signed with this key. It must be the key of an owner who has introduced it and
+  /// is still an owner. A lock of an earlier release may have stored a key of low order, with which anybody can sign,
+  /// so that is checked, too.
   func isBelieved(_ signingKey: [UInt8]) -> Bool {
     guard !SigningKey.isOfLowOrder(signingKey), let owner = access.signer(signingKey) else { return false }
     return isOwner(owner.phone)
   }
 
-  /// What an owner has revoked stays revoked, whatever becomes of that owner.
+  /// Whether any owner has revoked this phone. It stays revoked, even if that owner is revoked later.
   func isRevoked(phone: [UInt8]) -> Bool { access.lists.contains { $0.revokes(phone: phone) } }
 
   /// Why a grant does not allow a command now; `nil` if it does.
@@ -46,7 +47,7 @@ extension LockFirmware {
     guard grant.permissions.isSuperset(of: needed) else { return .notPermitted }
     if grant.schedule.needsClock {
       guard let (earliest, latest) = trustedTime else { return .clockUnknown }
-      // The clock may be wrong, and the grant must count at every time that it may be.
+      // The clock may be wrong, so the grant must count at every time that it may be now.
       switch grant.schedule.verdict(from: earliest, through: latest) {
       case .counts: break
       case .tooEarly, .outsideHours: return .outsideSchedule
@@ -56,8 +57,8 @@ extension LockFirmware {
     return needed == .unlock ? refusalOfUse(of: grant) : nil
   }
 
-  /// The earliest and the latest that it may be, in seconds since 1970-01-01 UTC, or `nil` if no owner has set the clock
-  /// since it began to run. Without it, nothing that depends on the time is allowed.
+  /// The earliest and the latest time that it may be now, in seconds since 1970-01-01 UTC. `nil` if no owner has set
+  /// the clock since it began to run. Then nothing that depends on the time is allowed.
   var trustedTime: (earliest: Int64, latest: Int64)? {
     guard let clock = access.clock, clock.boot == configuration.boot, now >= clock.milliseconds else { return nil }
     let elapsed = now - clock.milliseconds
@@ -66,7 +67,7 @@ extension LockFirmware {
     return (time - error, time + error)
   }
 
-  /// Why a movement that had to wait is not allowed any more; `nil` if it still is.
+  /// Why a movement that had to wait is no longer allowed, or `nil` if it still is.
   func refusal(of movement: Movement) -> LockResult? {
     guard let phone = movement.key?.phone else { return nil }
     guard let grant = movement.grant else { return isOwner(phone) ? nil : .revoked }
@@ -74,7 +75,8 @@ extension LockFirmware {
     return refusal(of: grant, for: movement.target == .locked ? .lock : .unlock)
   }
 
-  /// Whether who has proven a key on a link may still ask: an owner, or a guest whose grant counts now.
+  /// Whether a phone that has proven its key on a link may still ask: an owner's phone, or a guest's whose grant counts
+  /// now.
   func isEntitled(_ phone: [UInt8], _ grant: Grant?) -> Bool {
     guard let grant else { return isOwner(phone) }
     return isBelieved(grant.issuer) && refusal(of: grant, for: .status) == nil
@@ -118,21 +120,21 @@ extension LockFirmware {
     store(asked, .listAccepted, number: list.version, previous)
   }
 
-  /// Stores what was told, then its record, then replies.
-  /// - Parameter phone: whom the record is about, if it is not the phone that asks.
+  /// Stores what a phone has told the lock, then its record, then replies.
+  /// - Parameter phone: the phone that the record is about, if it is not the phone that asks.
   mutating func store(
     _ asked: Asked, _ change: AccessChange, number: UInt64, about phone: [UInt8]? = nil, _ previous: AccessState
   ) {
     self.change(change, about: phone ?? asked.phone, number: number, then: .told(asked, previous))
   }
 
-  /// Stores what was changed, and then its record. If the power fails between the two, the next start finds the record that is
-  /// missing: nobody becomes an owner, or revokes one, without a trace.
+  /// Stores a change, and then its record. If the power fails between the two, the next start finds out that the record
+  /// is missing and writes it. So nobody becomes an owner, or revokes one, without a trace.
   mutating func change(
     _ change: AccessChange, about phone: [UInt8], number: UInt64 = 0, then continuation: PendingRecord.Continuation
   ) {
     access.unrecorded = AccessState.Unrecorded(change, index: nextRecordIndex)
-    // A phone of the lock's key file is none of those that were enrolled: nothing of it changes.
+    // A phone of the lock's key file is not in `phones`, so enrolling it again changes nothing.
     if change == .phoneEnrolled, access.phones.last?.key != phone { access.unrecorded = nil }
     storeAccess()
     append(
@@ -147,8 +149,8 @@ extension LockFirmware {
     storeAccess()
   }
 
-  /// The last run may have ended between a change and its record.
-  /// - Parameter records: the newest ones of the log.
+  /// Writes the record of a change if the last run ended between the two.
+  /// - Parameter records: the newest records of the log.
   mutating func recordMissingChange(_ records: [LockRecord]) {
     guard let missing = access.unrecorded, let subject = access.unrecordedSubject else { return }
     let isRecorded = records.contains { $0.index >= missing.index && $0.change == missing.change }
@@ -159,11 +161,11 @@ extension LockFirmware {
     change(missing.change, about: subject.phone, number: subject.number, then: .recorded)
   }
 
-  /// What was told is stored, so it counts.
+  /// What a phone has told the lock is stored and recorded, so it takes effect.
   mutating func told(_ asked: Asked) {
     effects.append(.note(.accessChanged))
     reply(asked, .done)
-    // Who was revoked is nobody any more, and waits like a stranger.
+    // A phone that was revoked becomes a stranger, and must wait like one.
     let revoked = (failures.trusted + failures.turnedAway).map { $0.phone }.filter { isRevoked(phone: $0) }
     var isDistrusted = failures.distrust(phones: revoked)
     for index in links.indices {
@@ -178,7 +180,7 @@ extension LockFirmware {
       guard let phone = links[index].phone, isRevoked(phone, links[index].grant) else { continue }
       links[index].phone = nil
       links[index].grant = nil
-      // The door that it has opened is locked as if it had left.
+      // If it has opened the door, the bolt is locked as if the phone had left.
       depart(phone, isNoticed: false)
     }
     if isDistrusted { effects.append(.storeTrusted(failures.trusted)) }
@@ -189,10 +191,11 @@ extension LockFirmware {
     return !isBelieved(grant.issuer) || refusal(of: grant, for: .status) == .revoked
   }
 
-  /// What was told can't be stored, so it does not count.
+  /// What a phone has told the lock can't be stored, so it does not take effect.
   mutating func untold(_ asked: Asked) { reply(asked, .failed) }
 
-  /// Records can't be stored: what was changed for the first of them, and since, does not count, now or after a restart.
+  /// Records can't be stored. The change of the first of them, and later changes, do not take effect, now or after a
+  /// restart.
   mutating func takeBackAccess(_ failed: [PendingRecord]) {
     for record in failed {
       guard let previous = record.continuation.previousAccess else { continue }
@@ -216,12 +219,12 @@ extension LockFirmware {
   }
 }
 
-/// Who asks something, and where the reply goes.
+/// A phone's request, and where its reply goes.
 struct Asked: Sendable {
   var central: CentralIdentifier
   var tag: UInt8
   var phone: [UInt8]
-  /// With which the phone began the conversation, if it is a guest's.
+  /// The grant with which the phone began the conversation, if it is a guest's phone.
   var grant: Grant?
   var kind: LockRequest.Kind
 }

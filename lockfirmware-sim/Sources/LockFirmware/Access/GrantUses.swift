@@ -1,16 +1,17 @@
 import LockProtocol
 
-// How often grants have unlocked. A count that was forgotten would give its guest all uses back.
+// // How often grants have unlocked. If a count were forgotten, its guest would get all uses back.
 
 extension AccessState {
-  /// Whether the count of this grant may have been forgotten. Such a grant is over.
+  /// Whether the count of this grant may have been forgotten. Such a grant counts as over.
   func mayBeForgotten(_ grant: Grant) -> Bool {
     guard let forgottenUntil, grant.schedule.until <= forgottenUntil else { return false }
     return !uses.contains { $0.grant == grant.identifier }
   }
 
   /// Whether another use of this grant can be counted.
-  /// - Parameter now: the earliest that it may be, or `nil` if that is unknown.
+  /// - Parameter now: the earliest time that it may be now, in seconds since 1970-01-01 UTC, or `nil` if that is
+  ///   unknown.
   func hasRoom(for grant: Grant, at now: Int64?, limit: Int) -> Bool {
     uses.count < limit || uses.contains { $0.grant == grant.identifier } || dispensable(at: now) != nil
   }
@@ -34,8 +35,8 @@ extension AccessState {
     max(0, limit - uses.count) + uses.count { isOver($0, at: now) || isRevoked($0) }
   }
 
-  /// Takes a use back. If the count is not what it was when that use was counted, nothing is taken back.
-  /// - Returns: whether it was.
+  /// Takes a use back. Does nothing if the count has changed since that use was counted.
+  /// - Returns: whether the use was taken back.
   mutating func takeBack(_ use: Use) -> Bool {
     guard use.count > 0, let index = uses.firstIndex(of: use) else { return false }
     uses[index].count -= 1
@@ -43,7 +44,7 @@ extension AccessState {
     return true
   }
 
-  /// The count of a grant that opens nothing any more: the first of those that are over, or else a revoked one.
+  /// The index of a count that is no longer needed: the first grant that is over, or else a revoked one.
   private func dispensable(at now: Int64?) -> Int? {
     let over = uses.indices.filter { isOver(uses[$0], at: now) }
     return over.min { uses[$0].until < uses[$1].until } ?? uses.firstIndex(where: isRevoked)
@@ -54,7 +55,8 @@ extension AccessState {
   private func isRevoked(_ use: Use) -> Bool { lists.contains { $0.revokes(grant: use.grant) } }
 }
 
-/// A use that is counted, and whose bolt has not come to an end since. It pays for what the grant tries until then.
+/// A counted use whose turn of the bolt has not reached an end yet. Until it does, further tries with the grant cost no
+/// other use.
 struct PaidUse: Sendable {
   let use: AccessState.Use
   /// Whether the door has moved since, or may have.
@@ -62,7 +64,7 @@ struct PaidUse: Sendable {
 }
 
 extension LockFirmware {
-  /// Why the uses of a grant allow no other one; `nil` if they do.
+  /// Why the grant may not be used once more, or `nil` if it may.
   func refusalOfUse(of grant: Grant) -> LockResult? {
     guard grant.uses > 0, !isPaid(grant) else { return nil }
     if access.useCount(of: grant.identifier) >= grant.uses { return .usedUp }
@@ -71,7 +73,8 @@ extension LockFirmware {
     return access.hasRoom(for: grant, at: trustedTime?.earliest, limit: limit) ? nil : .tooManyGrants
   }
 
-  /// A counted grant opens: that is stored before the record, so before the bolt turns. If it can't be, the bolt stays.
+  /// Counts a use of a counted grant. The use is stored before the record, so before the bolt turns. If it can't be
+  /// stored, the bolt stays.
   /// - Returns: whether the bolt may turn for it.
   mutating func countUse(_ movement: Movement) -> Bool {
     guard let grant = movement.countedGrant, !isPaid(grant) else { return true }
@@ -94,8 +97,8 @@ extension LockFirmware {
 
   private func isPaid(_ grant: Grant) -> Bool { paidUses.contains { $0.use.grant == grant.identifier } }
 
-  /// A turn has failed, and the bolt rests where it was locked: nobody came in. A bolt that stuck on its way may have let
-  /// somebody in, and what is known no more after a restart may, too.
+  /// Takes a use back after a turn has failed, if the bolt rests where it was locked: nobody came in. A bolt that got
+  /// stuck on its way may have let somebody in. So may one whose turn is unknown after a restart.
   mutating func returnUse(of movement: Movement) {
     guard position == .locked, let grant = movement.countedGrant,
       let index = paidUses.firstIndex(where: { $0.use.grant == grant.identifier && !$0.hasDoorMoved })
@@ -115,13 +118,13 @@ extension LockFirmware {
     if isChanged { storeAccess() }
   }
 
-  /// The door has moved, or nothing is known of it for a while.
+  /// The door has moved, or its position is not known for a while.
   mutating func doorMayHaveOpened() {
     for index in paidUses.indices { paidUses[index].hasDoorMoved = true }
   }
 }
 
 extension Movement {
-  /// The grant whose uses it costs.
+  /// The grant that pays for this movement with a use, or `nil` if none does.
   var countedGrant: Grant? { target == .unlocked ? grant.flatMap { $0.uses > 0 ? $0 : nil } : nil }
 }

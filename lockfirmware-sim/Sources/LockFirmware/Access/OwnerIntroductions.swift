@@ -1,14 +1,14 @@
 import LockProtocol
 
-/// Owners introduce the keys with which they sign.
+/// How owners introduce the keys with which they sign.
 extension LockFirmware {
-  /// An owner does so in their own session. A new key takes the place of the old one.
+  /// An owner introduces a key in the owner's own session. It takes the place of an earlier key.
   mutating func introduce(_ signingKey: [UInt8], _ name: [UInt8], _ asked: Asked) {
     guard isOwner(asked.phone) else { return reply(asked, .notEntitled) }
     introduce(AccessState.Owner(phone: asked.phone, signingKey: signingKey, name: name), asked)
   }
 
-  /// Another phone brings what an owner has written elsewhere. It may be old, so it takes the place of nothing.
+  /// Another phone brings an introduction that an owner wrote earlier. It may be old, so it does not replace a key.
   mutating func takeIntroduction(_ bytes: [UInt8], _ asked: Asked) {
     guard let sealed = try? SealedIntroduction(decoding: bytes) else { return reply(asked, .malformed) }
     guard isOwner(sealed.phone) else { return reply(asked, .notBelieved) }
@@ -24,17 +24,17 @@ extension LockFirmware {
   }
 
   private mutating func introduce(_ owner: AccessState.Owner, _ asked: Asked) {
-    // A key with which everybody can sign is nobody's.
+    // Anybody can sign with a key of low order, so it belongs to nobody.
     guard !SigningKey.isOfLowOrder(owner.signingKey) else { return reply(asked, .notBelieved) }
-    // A key belongs to one owner. Otherwise one owner could make another's signatures void. One whose phone was enrolled again has
-    // revoked the earlier phone, and takes the key along.
+    // A key belongs to one owner. Otherwise one owner could make another's signatures void. An owner whose phone was
+    // enrolled again has revoked the earlier phone, and may keep the key.
     let signer = access.signer(owner.signingKey)
     if let signer, signer.phone != owner.phone, isOwner(signer.phone) { return reply(asked, .notBelieved) }
     guard !access.owners.contains(owner) else { return reply(asked, .done) }
     let previous = access
     if let signer { access.owners.removeAll { $0 == signer } }
     let limit = configuration.capacity.owners
-    // One who is no owner any more makes room; what they have revoked stays revoked.
+    // Somebody who is no longer an owner makes room. What they have revoked stays revoked.
     if access.owners.count >= limit, let former = access.owners.firstIndex(where: { !isOwner($0.phone) }) {
       access.owners.remove(at: former)
     }
