@@ -30,16 +30,16 @@ struct PendingRecord: Sendable {
     case nothing
     case turnBolt
     case answer([(OperationMemory.Key, LockResult)])
-    /// An owner has told something. If it can't be stored, what was before counts.
+    /// An owner has told the lock something. If that can't be stored, this earlier state applies again.
     case told(Asked, AccessState)
-    /// A phone is enrolled. If that can't be stored, what was before counts.
+    /// A phone was enrolled. If that can't be stored, this earlier state applies again.
     case enrolled(Enrolled, AccessState)
-    /// A change of an earlier run is recorded.
+    /// The missing record of an earlier run's change is written.
     case recorded
-    /// The reset of a lock is recorded, so it may begin.
+    /// A factory reset is recorded, so it may begin.
     case forgetPhones
 
-    /// What was told to the lock before this.
+    /// The state before the change that this record is about, or `nil` if it is about none.
     var previousAccess: AccessState? {
       switch self {
       case .told(_, let previous), .enrolled(_, let previous): previous
@@ -58,7 +58,7 @@ extension LockFirmware {
   mutating func execute(_ command: LockCommand, from phone: [UInt8], _ grant: Grant?) {
     let key = OperationMemory.Key(phone: phone, operation: command.operation)
     if operations.knows(key) {
-      // If it is under way, the link waits for the end with the others.
+      // If the operation is under way, this link waits for its end with the other links.
       if let result = operations.result(of: key) { answer(key, result) }
       return
     }
@@ -101,8 +101,8 @@ extension LockFirmware {
   /// Whether the bolt is locked, or about to be.
   private var isLocked: Bool { position != .unlocked || movement?.target == .locked }
 
-  /// Whether a phone is here, or may be: a link as weak as the edge of the range may belong to a phone that has not
-  /// proven itself yet.
+  /// Whether a phone is here, or may be. A link that is as weak as at the edge of the range may belong to a phone that
+  /// has not proven itself yet.
   private var isSomebodyHere: Bool { !links.isEmpty }
 
   private var isLockingAtHome: Bool {
@@ -133,7 +133,7 @@ extension LockFirmware {
     }
   }
 
-  /// Why a phone's command can't be carried out at all now; `nil` if it can.
+  /// Why no phone's command for this position can be carried out now, or `nil` if it can.
   private func refusal(of target: BoltTarget) -> LockResult? {
     if isMechanismFailed { return .failed }
     if !allowsPhones(target) { return .restricted }
@@ -144,13 +144,13 @@ extension LockFirmware {
     return nil
   }
 
-  /// A command that moves nothing: it is recorded, then answered.
+  /// Ends a command that moves nothing: it is recorded, then answered.
   mutating func conclude(_ key: OperationMemory.Key, _ target: BoltTarget, _ result: LockResult) {
     append(.command, target: target, cause: .phone, result: result, key: key, then: .answer([(key, result)]))
   }
 
-  /// The bolt is busy with another command for the same position. At this time no more is known, so the log says only
-  /// this; the outcome follows when it is known. If the power fails in between, the phone must ask again.
+  /// Records a command for the position to which another command is already moving the bolt. The outcome is not known
+  /// yet, so the log says only that the bolt is busy. If the power fails before the outcome, the phone must ask again.
   private mutating func recordJoining(_ key: OperationMemory.Key, _ target: BoltTarget) {
     append(.command, target: target, cause: .phone, result: .busy, key: key, then: .nothing)
   }
@@ -198,19 +198,21 @@ extension LockFirmware {
         }
       }
     }
-    // What was before a change is in memory no more by now: a board has no room for both.
+    // The state before the change was released before this, because a board has no room for both.
     changeIsRecorded(index)
   }
 
-  /// A factory reset is being recorded. What owners tell meanwhile would be forgotten with the rest, or bring it back.
+  /// Whether a factory reset is being recorded. What owners tell the lock in that time would be forgotten with the
+  /// rest, or would bring it back.
   var isResetting: Bool {
     pendingRecords.contains { if case .forgetPhones = $0.continuation { true } else { false } }
   }
 
-  /// The newest record that is durable. A phone that has been told of a record may take its loss for a cut.
+  /// The index of the newest durable record. Phones are told of no later one: if a record that they know were lost,
+  /// they would take that for a cut in the log.
   var durableRecordIndex: UInt64 { (pendingRecords.first?.index ?? nextRecordIndex) - 1 }
 
-  /// If the log can't be written, the bolt stops: what was to be recorded does not happen.
+  /// The log can't be written. What was to be recorded does not happen, so the bolt stays.
   mutating func recordFailed(_ index: UInt64) {
     let failed = pendingRecords.filter { $0.index >= index }
     guard let first = failed.first else { return }
@@ -221,7 +223,7 @@ extension LockFirmware {
     for record in failed {
       switch record.continuation {
       case .nothing, .forgetPhones: break
-      // Another record takes its number. The next start tries again.
+      // Another record gets this number. The next start tries again.
       case .recorded: access.unrecorded?.index = .max
       case .turnBolt: abandonMovement()
       case .told(let asked, _): untold(asked)
@@ -235,7 +237,8 @@ extension LockFirmware {
     }
   }
 
-  /// The bolt has not moved and will not, so its commands may be repeated under the same operation.
+  /// A movement whose record failed. The bolt has not moved and will not, so its commands may be repeated under the
+  /// same operation.
   private mutating func abandonMovement() {
     guard let abandoned = movement else { return }
     movement = nil
@@ -253,7 +256,8 @@ extension LockFirmware {
     guard let current = movement, current.phase == .recording else { return }
     guard !isMechanismFailed else { return finish(current, .failed) }
     if let refusal = refusal(of: current) {
-      // Its phone was forgotten while the record was being written. Those that joined it are others.
+      // The phone was forgotten while the record was being written. Commands that joined it are other phones', and are
+      // judged by themselves.
       movement?.joined = []
       if let alone = movement { finish(alone, refusal) }
       return judge(current.joined, current.target)
@@ -283,7 +287,8 @@ extension LockFirmware {
     self.position = position
     guard position == current.target.position else {
       effects.append(.note(.boltJammed(current.target, cause: current.cause, record: current.record)))
-      // Raised before, or not: that the door stays open behind its owner is told.
+      // After its owner has left, a jammed bolt is reported even if this alarm was raised before, because the door
+      // stays open.
       if current.cause == .leaving { alarms.removeAll { $0 == .lockJammed } }
       raiseAlarm(.lockJammed)
       return finish(current, .failed)
@@ -353,7 +358,8 @@ extension LockFirmware {
     return keys
   }
 
-  /// The command that a movement is for is refused. Those that joined it are other phones', and carried out without it.
+  /// Refuses the command that a movement is for. Commands that joined it are other phones', and are judged by
+  /// themselves.
   private mutating func refuse(_ movement: Movement, _ refusal: LockResult) {
     if let key = movement.key { conclude(key, movement.target, refusal) }
     judge(movement.joined, movement.target)

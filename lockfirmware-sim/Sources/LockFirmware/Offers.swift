@@ -1,19 +1,20 @@
 import LockProtocol
 
-/// An offer is sent again, after ever longer pauses, until a command arrives: the first moments of a link lose what is
-/// notified before the other side listens.
+/// Sends an offer again, after ever longer pauses, until a command arrives. This is needed because a value that is
+/// notified in the first moments of a link gets lost if the other side does not listen yet.
 struct OfferResending: Sendable {
   /// How often a link's first offer is sent again: after 50, 100, 200 … 1600 ms, which is twice what the slowest usual link
   /// takes to be ready.
   private static let limit = 6
   private static let firstPause: Int64 = 50
-  /// The offers after that wake a phone. One of an earlier version is woken by its own form, and a new one is still awake.
+  /// The pause for later offers, which wake a phone. A phone of an earlier release is woken by the form of the second
+  /// sending, and a newer one is still awake then.
   private static let laterPause: Int64 = 400
 
   private(set) var due: Int64?
   private var left = 0
   private var pause = OfferResending.firstPause
-  /// Whether the next one is the last.
+  /// Whether the next sending is the last.
   var isLast: Bool { left == 1 }
 
   mutating func begin(isFirst: Bool, at now: Int64) {
@@ -31,16 +32,16 @@ struct OfferResending: Sendable {
   mutating func end() { due = nil }
 }
 
-/// A command that was accepted. If the phone did not hear that, it writes the same bytes again, and nothing else happens
-/// than that it gets the same answer: a session seals one answer.
+/// A command that was accepted. If the phone did not hear that, it writes the same bytes again. It then gets the same
+/// answer, and nothing else happens, because a session seals only one answer.
 struct ReceivedCommand: Sendable {
-  /// Of all its bytes.
+  /// The hash of all its bytes.
   let digest: [UInt8]
-  /// Once it is sent.
+  /// The sealed answer, once it was sent.
   var answer: [UInt8]?
 }
 
-/// The latest accepted command of a link that has ended. The phone's system may be started anew between the command and its
+/// The latest accepted command of a link that has ended. The phone's system may restart between the command and its
 /// answer. It then subscribes again, which begins a new link here, and writes the same bytes again.
 struct LateCommand: Sendable {
   let central: CentralIdentifier
@@ -69,7 +70,7 @@ extension LockFirmware {
     let isFirst = links[index].repeatsLeft == configuration.offerRepeatCount
     if let values = values(of: session.offer, for: index) {
       effects.append(.sendOffer(central, values))
-      // A phone of an earlier version can use what is whole.
+      // A whole offer can be used by a phone of an earlier release, so it is not sent again.
       let isWhole = values[0].count == LockService.offerByteCount
       let isSpare = links[index].phone != nil && !isLookedFor(index)
       if !isWhole, !isSpare { links[index].resending.begin(isFirst: isFirst, at: now) }
@@ -102,14 +103,16 @@ extension LockFirmware {
     }
   }
 
-  /// The phone behind this link, if the lock knows whose offers it marks: one that has proven its key from this address.
+  /// The phone behind this link, if it has proven its key on it or from the same address before. Offers to such a phone
+  /// are marked for it.
   private func knownPhone(_ index: Int) -> [UInt8]? {
     let central = links[index].central
     return links[index].phone
       ?? (failures.trusted + failures.turnedAway).first { $0.central == central }?.phone
   }
 
-  /// When a link's first offer is due: at once, unless others may be on their way to be counted, who would take it for theirs.
+  /// Sends a link's first offer, or sets its time. It goes out at once, unless other subscriptions may be about to be
+  /// reported: those phones would take the offer for theirs.
   mutating func firstOffer(_ index: Int) {
     let delay = configuration.firstOfferDelayMilliseconds
     guard delay > 0, !configuration.notifiesOneAlone, isAlone(index), knownPhone(index) == nil else {
@@ -118,8 +121,8 @@ extension LockFirmware {
     links[index].nextOffer = now + delay
   }
 
-  /// Whether nobody else hears what is notified, as far as the lock knows. A radio that can't notify one alone does not tell of
-  /// everybody who listens.
+  /// Whether nobody else hears what is notified, as far as the lock knows. A radio that can't notify one central alone
+  /// does not report everybody who listens.
   private func isAlone(_ index: Int) -> Bool {
     configuration.notifiesOneAlone || links.count(where: { $0.isSubscribed }) == 1
   }
@@ -131,12 +134,14 @@ extension LockFirmware {
       // A link over which an answer has gone carries the whole.
       return links[index].phone != nil ? [offer] : OfferFragments.cut(offer, using: Cryptography.self)
     }
-    // Marked for its phone even where it seems to be alone, because another may listen that the lock was not told of.
+    // The offer is marked for its phone even if that one seems to be alone, because another may listen of which the
+    // lock was not told.
     if let phone = knownPhone(index) { return OfferFragments.cut(offer, for: phone, using: Cryptography.self) }
     return isAlone(index) ? OfferFragments.cut(offer, using: Cryptography.self) : nil
   }
 
-  /// The last time in the form that phones of earlier versions know: whole, or, if others may hear it, to be read.
+  /// Sends the offer again. The last time it is in the form that phones of earlier releases know: whole or, if others
+  /// may hear it, as a hint to read it.
   private mutating func resend(_ index: Int) {
     let isLast = links[index].resending.isLast
     links[index].resending.hasSent(at: now)
@@ -149,13 +154,13 @@ extension LockFirmware {
     }
   }
 
-  /// The phone did not hear that its command arrived, or what became of it.
+  /// The phone writes a command again, because it did not hear that the command arrived, or what became of it.
   mutating func receivedAgain(_ received: ReceivedCommand, _ central: CentralIdentifier) {
     effects.append(.respond(central, isAccepted: true))
     if let answer = received.answer { effects.append(.sendAnswer(central, answer)) }
   }
 
-  /// A link ends. Its offer could have been used for as long as this, so its command may come for as long.
+  /// Keeps the accepted command of a link that ends, for as long as its offer could have been used.
   mutating func keep(_ received: ReceivedCommand, of central: CentralIdentifier) {
     let now = now
     lateCommands.removeAll { $0.central == central || $0.until <= now }
@@ -164,7 +169,7 @@ extension LockFirmware {
       LateCommand(central: central, received: received, until: now + configuration.offerLifetimeMilliseconds))
   }
 
-  /// What was accepted on this central's link before the present one, if it consisted of the same bytes.
+  /// The command with the same bytes that was accepted on an earlier link of this central, or `nil`.
   func lateCommand(_ central: CentralIdentifier, _ digest: [UInt8]) -> ReceivedCommand? {
     lateCommands.first { $0.central == central && $0.received.digest == digest && $0.until > now }?.received
   }

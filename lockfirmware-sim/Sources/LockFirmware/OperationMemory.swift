@@ -32,7 +32,7 @@ struct OperationMemory: Sendable {
       return
     }
     var key = key
-    // The same bytes once: a board has little memory.
+    // The phone's bytes are shared, because a board has little memory.
     if let known = entries.first(where: { $0.key.phone == key.phone }) { key.phone = known.key.phone }
     entries.append(Entry(key: key, result: result))
     guard entries.count > limit else { return }

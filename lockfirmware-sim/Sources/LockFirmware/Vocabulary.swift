@@ -65,11 +65,13 @@ package struct LockConfiguration: Sendable {
   package var identity: LockIdentity
   /// The static public keys of the phones that may open it, 32 bytes each.
   package var enrolledPhones: [[UInt8]]
-  /// Identifies the run of the clock that counts `LockTime.milliseconds`: 16 bytes, others after each start of the machine.
+  /// Identifies the run of the clock that counts `LockTime.milliseconds`: 16 bytes, and another one after each start of
+  /// the machine.
   package var boot = [UInt8](repeating: 0, count: 16)
   /// Whether this door is the only way out. If so, its sensor shows which phones have not left.
   package var isOnlyWayOut = true
-  /// Whether the bolt is thrown when any phone leaves. Otherwise it is when the last one that has proven its key has left.
+  /// Whether the bolt is thrown when any phone leaves. If not, it is thrown when the last phone that has proven its key
+  /// has left.
   package var locksOnAnyDeparture = false
   /// How long after an authenticated phone's link is lost the bolt is thrown, if the door is shut.
   package var leavingDelayMilliseconds = defaultLeavingDelayMilliseconds
@@ -78,16 +80,16 @@ package struct LockConfiguration: Sendable {
   package var relockDelayMilliseconds: Int64?
   /// How long an offer is good for: a write that was delayed for longer opens nothing.
   package var offerLifetimeMilliseconds: Int64 = 60_000
-  /// How long after its last command a phone counts as gone that proved its key and is not subscribed to offers: the
-  /// lock is not told when such a link ends.
+  /// For a phone that has proven its key and is not subscribed to offers: how long after its last command it counts as
+  /// gone. The lock is not told when the link of such a phone ends.
   package var unheardDelayMilliseconds: Int64 = 120_000
   /// How often a central that has not answered yet gets a new offer. That wakes a phone whose owner stopped on the
   /// way, so that it checks its signal.
   package var offerRepeatMilliseconds: Int64 = 10_000
   /// How many times that happens on one link: for a quarter of an hour, as long as a phone's approach may take.
   package var offerRepeatCount = 90
-  /// How long a phone that the lock does not know waits for its first offer, if it seems to be the only one: where the radio
-  /// does not tell who subscribes, several are reported one after the other.
+  /// How long an unknown phone waits for its first offer if it seems to be the only one. It is meant for a radio that
+  /// does not tell who subscribes, and reports several subscriptions one after the other.
   package var firstOfferDelayMilliseconds: Int64 = 0
   /// Whether the radio notifies one central alone. bluetoothd notifies every subscriber.
   package var notifiesOneAlone = false
@@ -95,14 +97,14 @@ package struct LockConfiguration: Sendable {
   package var turnTimeoutMilliseconds: Int64 = 5_000
   /// How long the lock waits before it tries again to lock by itself, after a failure.
   package var retryDelayMilliseconds: Int64 = 30_000
-  /// How long the door may stand open before it counts as ajar, or `nil` for any time.
+  /// How long the door may stand open before it counts as ajar, or `nil` for no limit.
   package var ajarDelayMilliseconds: Int64? = defaultAjarDelayMilliseconds
   package static let defaultAjarDelayMilliseconds: Int64 = 300_000
   /// The secret of the code that is printed on the lock, 32 bytes (`EnrolmentCode.secret`), or `nil` if it has none.
   package var enrolmentSecret: [UInt8]?
-  /// What the lock calls itself, in at most 32 bytes of UTF-8. A phone that is enrolled learns it.
+  /// The lock's own name, at most 32 bytes of UTF-8. A phone that is enrolled learns it.
   package var name: [UInt8] = []
-  /// What the battery must have left for what.
+  /// How much charge the battery must have left for each kind of turn.
   package var battery = BatteryThresholds()
   /// How much the lock holds.
   package var capacity = LockCapacity.machine
@@ -117,7 +119,8 @@ package struct LockConfiguration: Sendable {
 package enum LockLimit {
   /// Simultaneous links of one phone, under different identifiers of the radio.
   package static let linksOfOnePhone = 2
-  /// How long after its command an unlocking may still begin, in milliseconds: as long as a person's command is valid.
+  /// How long after its command the bolt may still be unlocked for it, in milliseconds. A person's command is valid for
+  /// as long.
   package static let unlockPatienceMilliseconds: Int64 = 20_000
   /// Commands that share one turn of the bolt with the command that started it.
   package static let joinedCommands = 16
@@ -131,15 +134,15 @@ package enum LockLimit {
   package static let freeFailures = 3
   /// The longest that one central must wait, in milliseconds.
   package static let longestWaitMilliseconds: Int64 = 300_000
-  /// The longest that one must wait who brings an authentic grant that does not count yet, in milliseconds.
+  /// The longest that a guest must wait whose authentic grant does not count yet, in milliseconds.
   package static let earlyWaitMilliseconds: Int64 = 10_000
   /// Failures of all centrals together in one window, before strangers must wait until it ends.
   package static let failuresPerWindow = 30
-  /// That window, in milliseconds.
+  /// The length of that window, in milliseconds.
   package static let windowMilliseconds: Int64 = 60_000
-  /// The least time between an offer and the one after it that asks for a look, in milliseconds.
+  /// The least time between an offer and the next one that makes a phone look at its signal, in milliseconds.
   package static let lookPauseMilliseconds: Int64 = 1_000
-  /// The least time between two alarms about strangers' writes, in milliseconds: a flood fills no log.
+  /// The least time between two alarms about strangers' writes, in milliseconds, so that a flood does not fill the log.
   package static let wrongCodeAlarmPauseMilliseconds: Int64 = 600_000
   /// How long the reset button must be held, in milliseconds.
   package static let resetHoldMilliseconds: Int64 = 10_000
@@ -147,10 +150,10 @@ package enum LockLimit {
   package static let enrolmentWindowMilliseconds: Int64 = 120_000
   /// Wrong codes in one window. With the last of them it closes, and the button does nothing for a while.
   package static let wrongEnrolmentCodes = 5
-  /// That while, in milliseconds.
+  /// How long the button then does nothing, in milliseconds.
   package static let enrolmentLockOutMilliseconds: Int64 = 300_000
-  /// Enrolments that may be begun in one window, and those that may be under way at the same time: each costs the lock some
-  /// milliseconds of work, and memory.
+  /// The most enrolments that may be begun in one window, and that may be under way at the same time. Each costs the
+  /// lock some milliseconds of work, and memory.
   package static let enrolmentStarts = 64
   static let simultaneousEnrolments = 4
   /// The longest message of an enrolment, in bytes, with room for later versions.
@@ -207,8 +210,8 @@ package enum LockEvent: Equatable, Sendable {
 
 /// What a lock wants done.
 package enum LockEffect: Equatable, Sendable {
-  /// Notify this central of its Offer with each of these values, in order. They replace what still waits of earlier ones. If
-  /// the radio can't notify one central alone, all of them hear it.
+  /// Notify this central of its Offer with each of these values, in order. They replace values of earlier offers that
+  /// still wait. If the radio can't notify one central alone, all centrals hear them.
   case sendOffer(CentralIdentifier, [[UInt8]])
   /// Answer this central's read of its Offer. `nil` means refusal.
   case answerRead(CentralIdentifier, [UInt8]?)
@@ -222,13 +225,14 @@ package enum LockEffect: Equatable, Sendable {
   case readLog(LogReading)
   /// Make this record durable, then report `recordAppended` or `recordFailed`.
   case appendRecord(LockRecord)
-  /// Keep these for the next start, instead of earlier ones. Nothing waits for this: if they are lost, their phones
-  /// are strangers until they have proven themselves again.
+  /// Keep these for the next start, instead of earlier ones. Nothing waits for this. If they are lost, these phones are
+  /// strangers until they have proven themselves again.
   case storeTrusted([TrustedCentral])
-  /// Keep this (`AccessState`) for the next start, durably, before the effects that follow. If that fails, the records that
-  /// follow fail, too.
+  /// Keep this (`AccessState`) for the next start, durably, before the effects that follow. If that fails, the records
+  /// that follow must fail, too.
   case storeAccess([UInt8])
-  /// Keep this for the next start. Nothing waits for this: if it is lost, a bolt that a hand opened stays open over a restart.
+  /// Keep this for the next start. Nothing waits for this. If it is lost, a bolt that a hand opened stays open over a
+  /// restart.
   case storeAwaited(AwaitedPhone)
   /// Turn the bolt, then report `boltStopped`.
   case turnBolt(BoltTarget)
@@ -236,8 +240,8 @@ package enum LockEffect: Equatable, Sendable {
   case stopBolt
   /// Keep this mode for the next start, durably.
   case storeMode(OperatingMode)
-  /// Factory reset: forget every phone, durably. If that fails, the record (by its index) says at the next start that it is
-  /// still to be done.
+  /// Factory reset: forget every phone, durably. If that fails, the next start finds this record and finishes the
+  /// reset.
   case forgetPhones(record: UInt64)
   /// Answer this central's write to Enrolment: `open` if it was taken, otherwise why not.
   case respondToEnrolment(CentralIdentifier, EnrolmentStatus)
@@ -254,11 +258,11 @@ package enum LockNote: Equatable, Sendable {
   case commandRefused(CentralIdentifier, RefusalReason)
   /// A phone that has proven its key asks something after its answer.
   case requestAccepted(CentralIdentifier, LockRequest.Kind)
-  /// A question from one who has proven nothing, or of a conversation that is over.
+  /// A question was refused: its sender has proven nothing, or its conversation is over.
   case requestRefused(CentralIdentifier)
-  /// The lock has no place for a link: all of them are of phones that have proven their keys.
+  /// The lock has no place for another link, because all links are of phones that have proven their keys.
   case linkRefused(CentralIdentifier)
-  /// The lock has no room for what a phone tells it; the kind is `nil` if it has none even to read that.
+  /// The lock has no room for what a phone tells it. The kind is `nil` if there was no room even to read it.
   case noRoom(CentralIdentifier, LockRequest.Kind?)
   case boltMoved(BoltTarget, cause: MovementCause, record: UInt64)
   /// The bolt did not reach its end.
@@ -267,7 +271,7 @@ package enum LockNote: Equatable, Sendable {
   case turnWasInterrupted(record: UInt64)
   /// What owners have told the lock has changed.
   case accessChanged
-  /// A record could not be stored, so what it was for does not happen.
+  /// A record could not be stored, so what it was to record does not happen.
   case recordFailed(UInt64)
   case alarmRaised(LockAlarm, record: UInt64)
   case alarmCleared(LockAlarm, record: UInt64)

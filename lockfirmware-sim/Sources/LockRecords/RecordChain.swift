@@ -31,19 +31,19 @@ struct RecordChain {
   }
 }
 
-/// Where the chain of each file of the log begins. A file that was set aside keeps its beginning, so that a phone can
-/// follow the chain through all files.
+/// The beginning of the hash chain for each file of the log. A file that was set aside keeps its beginning, so a phone
+/// can follow the chain through all files.
 struct ChainBeginnings {
   let path: String
   private(set) var beginnings: [LogHead]
 
   private static let header = Array("latchkey lock chain".utf8) + [1]
   private static let entryByteCount = 8 + NoiseSize.hashByteCount + 4
-  /// One for each file that is kept, the present one, and one that is being begun.
+  /// One beginning for each file that is kept, for the present file, and for one that is being begun.
   private static let limit = RecordLog.olderFileLimit + 2
 
-  /// Reads the file. One that is missing or damaged has no beginnings: then the chain begins anew where it must, and
-  /// phones report that the log does not continue what they have seen.
+  /// Reads the file. If it is missing or damaged, there are no beginnings. The chain then begins anew where necessary,
+  /// and phones report that the log does not continue what they have seen.
   /// - Returns: whether there was a file that can't be read.
   static func read(_ path: String) -> (beginnings: ChainBeginnings, isDamaged: Bool) {
     var found = ChainBeginnings(path: path, beginnings: [])
@@ -64,7 +64,8 @@ struct ChainBeginnings {
     return (found, false)
   }
 
-  /// Where the chain of the file begins whose first record follows this index.
+  /// The beginning of the chain for the file whose first record comes right after this index, or `nil` if it is not
+  /// known.
   func beginning(after index: UInt64) -> LogHead? { beginnings.first { $0.index == index } }
 
   /// Adds a beginning, durably. Those of files that are not kept any more are forgotten.

@@ -22,8 +22,8 @@ package final class RecordLog {
   /// The hash chain over the present file, and where those of all files begin.
   private(set) var chain: RecordChain
   private(set) var beginnings: ChainBeginnings
-  /// Of files that were set aside, by their last record: known from when they were written, or computed when a phone reads
-  /// that far back.
+  /// The chains of files that were set aside, by the index of their last record. They are known from when the file was
+  /// written, or are computed when a phone reads that far back.
   var olderChains: [UInt64: RecordChain] = [:]
   private let logger: Logger
   private let lock: LogLock
@@ -35,7 +35,7 @@ package final class RecordLog {
   /// There may be a partial record after `length`.
   private var hasTornEnd = false
 
-  /// Some ten years of a busy door: 4.5 MB, read in well under a second.
+  /// The most records of one file: some ten years of a busy door, 4.5 MB, read in well under a second.
   package static let recordsPerFile = 65_536
   /// Room for four thousand records: months with a full disk.
   private var reserve: DiskReserve { DiskReserve(path: path + ".reserve", byteCount: 280_000) }
@@ -104,7 +104,7 @@ package final class RecordLog {
     if countInFile.isMultiple(of: 64) { reserve.take() }
     let entry = RecordLogFormat.entry(record)
     do {
-      // A full disk must not keep the door shut.
+      // A full disk must not keep the door from opening.
       try reserve.use {
         try removeTornEnd()
         hasTornEnd = true
@@ -115,7 +115,7 @@ package final class RecordLog {
         if case RecordLogError.system(_, _, let number) = error { number == ENOSPC || number == EDQUOT } else { false }
       }
     } catch {
-      // If this fails now, it is tried again before the next record.
+      // If this fails too, the next record tries it again.
       try? removeTornEnd()
       throw error
     }
@@ -161,7 +161,8 @@ package final class RecordLog {
   /// Sets the file aside, and continues in a new one. If that fails, the file keeps growing.
   private func putBeside() {
     do {
-      // Before the file that it is about: if the power fails in between, it is of no use, and does no harm.
+      // The beginning is stored before the file that it belongs to. If the power fails in between, it is of no use, but
+      // does no harm.
       let first = recordCount - UInt64(latest.count) + 1
       let page = try page(from: first, count: 1)
       try beginnings.add(page.before)
@@ -217,7 +218,7 @@ extension RecordLog {
   static func chainPath(_ path: String) -> String { (path as NSString).deletingPathExtension + ".chain" }
   static func countPath(_ path: String) -> String { (path as NSString).deletingPathExtension + ".count" }
 
-  /// A sign that there was a lock's log in this folder. A new lock's bolt has never moved.
+  /// A file which shows that this folder had a lock's log before, or `nil`. The bolt of a new lock has never moved.
   private static func traceOfEarlierLife(_ path: String, _ count: RecordCount?) -> String? {
     if let count { return count.last > 0 ? count.path : nil }
     let folder = (path as NSString).deletingLastPathComponent
@@ -235,9 +236,9 @@ extension RecordLog {
     try DurableFile.replace(path, with: RecordLogFormat.header)
   }
 
-  /// A person accepts that records are lost. What can be read is kept in use, and the old log is kept in a separate
-  /// file.
-  /// - Returns: what was done, for that person.
+  /// Begins again after a person has accepted that records are lost. Records that can be read stay in use, and the old
+  /// log is kept in a separate file.
+  /// - Returns: a description of what was done, for that person.
   package static func acceptLoss(path: String) throws -> String {
     let lock = try LogLock(path)
     defer { withExtendedLifetime(lock) {} }

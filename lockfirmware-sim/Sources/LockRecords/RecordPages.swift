@@ -8,7 +8,8 @@ extension RecordLog {
   /// The log's end.
   package var head: LogHead { chain.head }
 
-  /// Records in a row, from this index or from the oldest one that there is. With a count of 0 only the log's end.
+  /// Consecutive records from this index on, or from the oldest one that there is. With a count of 0, only the log's
+  /// end.
   package func page(from: UInt64, count: Int) throws -> LogPage {
     let count = min(count, LogPage.maximumCount)
     let files = self.files()
@@ -41,8 +42,9 @@ extension RecordLog {
     return found
   }
 
-  /// Where the chain of a file that was set aside begins; `nil` if that is not known, or if the file does not reach its last
-  /// record. Only the file's beginning is read: a phone that reads one page must not wait for a million hashes.
+  /// The beginning of the chain for a file that was set aside. `nil` if it is not known, or if the file ends before its
+  /// last record. Only the beginning of the file is read, because a phone that reads one page must not wait for a
+  /// million hashes.
   private func base(ofOlder file: (path: String, last: UInt64)) -> LogHead? {
     if let known = olderChains[file.last] { return known.base }
     guard let handle = FileHandle(forReadingAtPath: file.path),
@@ -77,7 +79,7 @@ private struct PageFile {
   /// The index of its last record.
   var last: UInt64
 
-  /// The encoded records between these indexes. There are few.
+  /// The encoded records between these indexes, which must be few.
   func records(from: UInt64, through last: UInt64) throws -> [[UInt8]] {
     let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
     let offset = RecordLogFormat.offset(ofRecord: Int(from - 1 - base.index))

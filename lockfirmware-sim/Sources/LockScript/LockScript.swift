@@ -1,8 +1,9 @@
 import LockFirmware
 import LockProtocol
 
-/// A script of events for a lock, from a seed, and the trace of everything that the lock decided. The same script on Linux
-/// and on a board must leave the same trace. What is around the lock, phones, a motor and a log, is played here.
+/// Plays events for a lock, drawn from a seed, and computes the trace of everything that the lock decides. The same
+/// seed must leave the same trace on Linux and on a board. The lock's surroundings are simulated here: phones, a motor
+/// and a log.
 package struct LockScript<Cryptography: ScriptCryptography> {
   private let lockKey: Cryptography.PrivateKey
   private let phoneKeys: [Cryptography.PrivateKey]
@@ -31,7 +32,7 @@ package struct LockScript<Cryptography: ScriptCryptography> {
   package private(set) var turnCount: UInt64 = 0
   /// How many times the power failed while something was being stored.
   package private(set) var powerCutCount: UInt64 = 0
-  /// How many times the store had neither the old nor the new, or the log did not explain an unlocked bolt.
+  /// How many times the store had neither the old nor the new state, or the log did not explain an unlocked bolt.
   package var violationCount: UInt64 { store.violationCount }
 
   private static var phoneCount: Int { 2 }
@@ -65,7 +66,7 @@ package struct LockScript<Cryptography: ScriptCryptography> {
     sessions = Array(repeating: nil, count: Self.centralCount)
   }
 
-  /// From now on so many bytes can be programmed before the power fails.
+  /// Lets the power fail after this many more bytes have been programmed.
   package mutating func cutPower(after byteCount: Int) { store.cutPower(after: byteCount) }
 
   /// The next event, and what follows from it.
@@ -76,8 +77,8 @@ package struct LockScript<Cryptography: ScriptCryptography> {
     restart()
   }
 
-  /// Everybody goes, an hour passes, and the lock starts again. What is then in use of memory does not depend on what happens
-  /// to be going on.
+  /// Ends all links, lets an hour pass, and restarts the lock. The memory in use afterwards does not depend on what was
+  /// going on.
   package mutating func settle() {
     for who in 0..<Self.centralCount { happens(.linkDown(CentralIdentifier(high: 7, low: UInt64(who)))) }
     pass(3_600_000)
@@ -170,7 +171,7 @@ package struct LockScript<Cryptography: ScriptCryptography> {
     }
   }
 
-  /// The power fails, and comes back: what is stored is all that the next run knows.
+  /// The power fails and comes back. The next run knows only what is stored.
   private mutating func restart() {
     if turning != nil { position = .between }
     turning = nil
@@ -296,7 +297,7 @@ package struct LockScript<Cryptography: ScriptCryptography> {
     case .readLog(let question):
       trace.mix(13 as UInt8)
       trace.mix(question.from)
-      // A script's phones ask nothing after the answer to their command.
+      // The phones of a script ask nothing in their conversations.
       waiting.append(.logRead(question, nil))
     case .respondToEnrolment(_, let status):
       trace.mix(14 as UInt8)

@@ -9,10 +9,10 @@ package struct MemoryFlash: Flash {
   package var budget: Int?
   /// The power has failed: nothing changes any more until it is back.
   package private(set) var isDead = false
-  /// Something was programmed that had not been erased, which real flash does not do.
+  /// Whether something was programmed that had not been erased, which real flash can't do.
   package private(set) var isMisused = false
 
-  /// How many bytes are erased for the price of one that is programmed.
+  /// How many erased bytes count as one programmed byte in `budget`.
   private static var erasedAtOnce: Int { 16 }
 
   package init(pageCount: Int, pageByteCount: Int) {
@@ -36,7 +36,7 @@ package struct MemoryFlash: Flash {
     var place = page * pageByteCount + offset
     for byte in new {
       guard spend() else {
-        // The byte that was being programmed has some of its zeros.
+        // The byte that was being programmed gets only some of its zeros.
         if !isDead { bytes[place] &= byte | 0x5A }
         isDead = true
         throw .powerLost
@@ -66,6 +66,6 @@ package struct MemoryFlash: Flash {
 }
 
 extension FlashStore<MemoryFlash> {
-  /// From now on so many bytes can be programmed before the power fails.
+  /// Lets the power fail after this many more bytes have been programmed.
   mutating func cutPower(after byteCount: Int) { withMemory { $0.budget = byteCount } }
 }

@@ -1,8 +1,8 @@
 import LockFirmware
 import LockProtocol
 
-/// A lock on a board that holds as much as it can: phones, guests, counted grants and revoked ones, every link of a phone that has
-/// proven itself and asks something. What is beyond that is refused, and the trace shows how.
+/// Plays a lock on a board that is full: phones, guests, counted and revoked grants, and on every link a phone that has
+/// proven itself and asks something. What does not fit is refused, and the trace shows how.
 package struct RoomScript {
   private typealias Cryptography = StandInCryptography
 
@@ -29,7 +29,7 @@ package struct RoomScript {
   package private(set) var turnCount: UInt64 = 0
   /// How many links, guests and requests were refused because there was no room.
   package private(set) var refusalCount: UInt64 = 0
-  /// The longest that was to be stored of what owners have told, in bytes.
+  /// The longest encoded `AccessState` that was to be stored, in bytes.
   package private(set) var longestAccess = 0
 
   package init(seed: UInt64) {
@@ -63,7 +63,7 @@ package struct RoomScript {
       position: .locked, door: .closed, at: LockTime(milliseconds: 1000, unixSeconds: 0))
   }
 
-  /// As much as there is room for, each name as long as it can be.
+  /// As many entries of each kind as there is room for, with the longest names.
   private static func access(
     of phoneKeys: [Cryptography.PrivateKey], _ signingKey: [UInt8], _ identity: LockIdentity,
     _ random: inout ScriptRandom
@@ -89,7 +89,7 @@ package struct RoomScript {
           lock: identity, issuer: access.owners[number].signingKey, version: 1, entries: entries,
           signature: random.bytes(Grant.signatureByteCount)))
     }
-    // The first of them are those of the guests who come.
+    // The first of these grants belong to the guests who come.
     for number in 0..<capacity.countedGrants {
       access.uses.append(AccessState.Use(grant: identifier(number), count: 1, until: 4_000_000_000))
     }
@@ -176,7 +176,7 @@ package struct RoomScript {
     _ = command(who, .status, who < capacity.phones ? nil : grant(who))
   }
 
-  /// - Returns: what may be asked after the answer.
+  /// - Returns: the conversation after the answer.
   @discardableResult
   private mutating func command(
     _ who: Int, _ kind: LockCommand.Kind, _ grant: Grant?
@@ -205,7 +205,7 @@ package struct RoomScript {
     }
   }
 
-  /// A request as long as the lock takes it, without its end.
+  /// Begins a request that is as long as the lock allows, without ever ending it.
   private mutating func begin(_ who: Int) {
     guard let conversation = command(who, .status, who < capacity.phones ? nil : grant(who)) else { return }
     for number in 0..<5 {

@@ -93,7 +93,7 @@ package struct StandInCryptography: ScriptCryptography {
     return spread(sum.value, NoiseSize.hashByteCount)
   }
 
-  /// Whoever knows the public key can sign: there is no other one.
+  /// Anyone who knows the public key can sign, because there is no private one.
   package static func signature(of message: [UInt8], by key: [UInt8]) -> [UInt8] {
     let code = authenticationCode(of: message, key: key)
     return code + code

@@ -1,4 +1,4 @@
-/// FNV-1a with 64 bits: two traces with the same sum are the same trace, as far as accidents go.
+/// FNV-1a, 64 bits. Different traces have the same value only by a very unlikely accident.
 package struct TraceHash {
   package private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

@@ -1,8 +1,8 @@
 import LockFirmware
 import LockProtocol
 
-/// A store in a flash memory whose power fails, and what a witness knows of it: what was stored, and what was being stored. After
-/// a restart the store must have the one or the other.
+/// A store in a flash memory whose power fails, and a witness that remembers what was stored and what was being stored.
+/// After a restart, the store must have one of the two.
 struct WitnessedStore {
   /// How many of the newest records the log keeps for a restart; a board has no room for more in memory.
   private static var keptRecordCount: Int { 24 }
@@ -10,13 +10,13 @@ struct WitnessedStore {
   private static var leastRecordCount: Int { 8 }
 
   private var store: FlashStore<MemoryFlash>
-  /// The newest records that were stored, and what must be stored of values.
+  /// What the store must have: the newest records, and the values.
   private var stored: [LockRecord] = []
   private var values: [(key: FlashKey, bytes: [UInt8])] = []
-  /// What was being stored when the power failed: it may be there, or not.
+  /// What was being stored when the power failed. The store may have it or not.
   private var unfinishedRecord: LockRecord?
   private var unfinishedValue: (key: FlashKey, bytes: [UInt8])?
-  /// How many times the store had neither the old nor the new, or the log did not explain an unlocked bolt.
+  /// How many times the store had neither the old nor the new state, or the log did not explain an unlocked bolt.
   private(set) var violationCount: UInt64 = 0
 
   init() {
@@ -28,7 +28,7 @@ struct WitnessedStore {
   /// The power has failed: nothing is stored any more until the restart.
   var isDead: Bool { store.memory.isDead }
 
-  /// From now on so many bytes can be programmed before the power fails.
+  /// Lets the power fail after this many more bytes have been programmed.
   mutating func cutPower(after byteCount: Int) { store.cutPower(after: byteCount) }
 
   func value(of key: FlashKey) -> [UInt8]? { store.value(of: key) }
@@ -55,7 +55,7 @@ struct WitnessedStore {
   /// The power comes back.
   /// - Returns: the newest records, or `nil` if the store can't be read.
   mutating func restart() -> [LockRecord]? {
-    // The old store keeps nothing of it: while two share it, the first byte that is programmed copies it all.
+    // The old store gives its memory away. While two stores share it, the first programmed byte would copy all of it.
     var memory = MemoryFlash(pageCount: 0, pageByteCount: 0)
     store.withMemory { swap(&$0, &memory) }
     memory.revive()
@@ -69,7 +69,7 @@ struct WitnessedStore {
     return records
   }
 
-  /// There must be what was there, or what was being stored.
+  /// Checks that the store has what was there before, or what was being stored.
   private mutating func check(_ found: [LockRecord]) {
     let before = stored.suffix(found.count)
     var after = stored
@@ -94,7 +94,8 @@ struct WitnessedStore {
     unfinishedValue = nil
   }
 
-  /// An unlocked bolt is what the log's latest movement was for, or what that movement has not ended yet.
+  /// Checks that the log explains an unlocked bolt: the latest movement unlocked it, or was to lock it and has not
+  /// ended yet.
   mutating func checkBolt(_ position: BoltPosition) {
     guard position == .unlocked, let latest = stored.lastIndex(where: { $0.kind == .movement }),
       stored[latest].target == .locked

@@ -20,7 +20,7 @@ struct AccessStore {
 
   init(directory: String) { path = directory + "/" + Self.fileName }
 
-  /// Nothing was told yet if there never was a file.
+  /// The stored state. If there is no file, no owner has told the lock anything yet.
   func read() throws -> AccessState {
     guard let handle = FileHandle(forReadingAtPath: path) else {
       guard access(path, F_OK) != 0 else { throw StartError(description: "\(path) can't be read") }

@@ -9,7 +9,7 @@ struct DoorReports {
   /// What happened before the lock had its radio.
   private var early: [String] = []
 
-  /// The bolt or the door may be elsewhere than before. The first call is when the lock has its radio.
+  /// Reports a change of the bolt or the door. The first call comes when the lock has its radio.
   mutating func tell(
     _ lock: LockState, _ door: DoorState, isTurning: Bool, isWorking: Bool, _ battery: Battery
   ) {
@@ -25,7 +25,7 @@ struct DoorReports {
     if battery.level != .ok, let percent = battery.percent {
       text += ", battery \(battery.level == .critical ? "nearly empty" : "low") (\(percent) %)"
     }
-    // What the lock finds at its start has been so for some time.
+    // The state that the lock finds at its start is not new.
     UserReport.state(text, of: Self.subject, isNew: hasReported)
     hasReported = true
     for text in early { UserReport.movement(text, of: Self.subject) }

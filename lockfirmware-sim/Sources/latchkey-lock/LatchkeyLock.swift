@@ -108,7 +108,7 @@ import Timekeeping
       configuration.ajarDelayMilliseconds = ajarDelay > 0 ? Int64(ajarDelay * 1000) : nil
       configuration.locksOnAnyDeparture = lockWhenAnyLeaves
       configuration.boot = try Self.boot()
-      // latchkeyd tells of all who may have subscribed in one moment.
+      // latchkeyd reports everybody who may have subscribed within one moment.
       configuration.firstOfferDelayMilliseconds = 20
       let mechanism: any LockMechanism =
         if let driver {
@@ -131,8 +131,9 @@ import Timekeeping
       logger.critical("the lock can't start: \(error)")
       throw ExitCode.failure
     }
-    // The system holds a manager's delegate weakly, and Dispatch holds only an alarm's handler.
-    // Where nothing follows, an optimised build may release what is no longer named, whatever withExtendedLifetime says.
+    // Keeps the app alive: the system holds a manager's delegate weakly, and Dispatch holds only an alarm's handler. An
+    // optimised build may release an object that is not named any more, even with withExtendedLifetime, if no code
+    // follows.
     _ = Unmanaged.passRetained(app)
     dispatchMain()
   }

@@ -21,7 +21,7 @@ final class LockApp: @unchecked Sendable {
   private let trusted: TrustedStore
   private let access: AccessStore
   private var records = RecordKeeper()
-  /// What was to be stored before the next record is not.
+  /// Whether a state that was to be stored before the next record could not be stored.
   private var hasAccessFailed = false
   private let settings: LockSettings
   private var refusals = RefusalLines()
@@ -34,7 +34,7 @@ final class LockApp: @unchecked Sendable {
   /// Events that happened while another event was being handled.
   private var waiting: [LockEvent] = []
   private var isHandling = false
-  /// The firmware's answers to the radio within the same event.
+  /// What the firmware has answered to the radio's present event.
   private var readAnswer: [UInt8]?
   private var isWriteAccepted = false
   private var enrolmentAnswer = EnrolmentStatus.closed
@@ -130,7 +130,7 @@ final class LockApp: @unchecked Sendable {
       let event = waiting.removeFirst()
       records.tells(event)
       let effects = firmware.handle(event, at: LockTime(time))
-      // Before the answer, because a phone that has it may bond.
+      // Done before the effects, because a phone that has its answer may bond at once.
       admitCentrals()
       for effect in effects { perform(effect) }
       hasAccessFailed = false
@@ -174,7 +174,7 @@ final class LockApp: @unchecked Sendable {
     case .sendEnrolment(let central, let tag, let message): radio?.sendEnrolment(message, tag: tag, to: central)
     case .appendRecord(let record):
       let event = records.keep(record) { record in
-        // What belongs to the record is not stored, which was said.
+        // The state that belongs to this record could not be stored, which was logged.
         if hasAccessFailed { throw StartError(description: "what owners have told is not stored") }
         do { try log.append(record) } catch {
           logger.error("record \(record.index) can't be stored: \(error)")

@@ -31,11 +31,11 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   private var wasPoweredOn = false
   /// The centrals that are subscribed to offers.
   private var centrals: [CBCentral] = []
-  /// Those that are subscribed to Enrolment.
+  /// The centrals that are subscribed to Enrolment.
   private var enrolling: [CBCentral] = []
-  /// Values that the system could not accept yet, oldest first. Without a central, a value is for all of them.
+  /// Values that the system could not accept yet, oldest first. A value without a central is for all subscribers.
   private var unsent: [(characteristic: CBMutableCharacteristic, central: CBCentral?, value: Data)] = []
-  /// More than the fragments of one reply on a link with the smallest MTU.
+  /// The most unsent values: more than the fragments of one reply on a link with the smallest MTU.
   private static let maximumUnsentCount = 256
 
   init(_ app: LockApp, logger: Logger) {
@@ -47,7 +47,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
       options: [CBPeripheralManagerOptionRestoreIdentifierKey: Self.restoreIdentifier])
   }
 
-  /// The values of one central's offer. What waits of its earlier ones is outdated.
+  /// Sends the values of one central's offer. Values of its earlier offers that still wait are dropped.
   func sendOffer(_ values: [[UInt8]], to central: CentralIdentifier) {
     unsent.removeAll { value in
       value.characteristic === offer && value.central.map { CentralIdentifier($0) == central } == true
@@ -60,10 +60,10 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     enqueue((answer, central, Data(bytes)))
   }
 
-  /// Who can be answered. One that reads its offers need not subscribe to them.
+  /// The centrals that can be answered. One that reads its offers need not be subscribed to them.
   private var hearers: [CBCentral] { centrals + (answer?.subscribedCentrals ?? []) }
 
-  /// The fragments of one reply, or none of them.
+  /// Sends all fragments of a reply, or none of them.
   func sendReply(_ message: [UInt8], tag: UInt8, to identifier: CentralIdentifier) {
     guard let reply, let central = centrals.first(where: { CentralIdentifier($0) == identifier }) else { return }
     let fragments = Fragments.cut(message, tag: tag, valueByteCount: central.maximumUpdateValueLength)
@@ -73,7 +73,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     for fragment in fragments { enqueue((reply, central, Data(fragment))) }
   }
 
-  /// A message of an enrolment, in fragments, or none of it.
+  /// Sends all fragments of a message of an enrolment, or none of them.
   func sendEnrolment(_ message: [UInt8], tag: UInt8, to identifier: CentralIdentifier) {
     guard let enrolment, let central = enrolling.first(where: { CentralIdentifier($0) == identifier }) else { return }
     let fragments = Fragments.cut(message, tag: tag, valueByteCount: central.maximumUpdateValueLength)
@@ -124,7 +124,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     isRestored = isWhole
   }
 
-  /// Whether every characteristic is published. What a lock of an earlier version published was not.
+  /// Whether every characteristic is published. An earlier release published fewer.
   private var isWhole: Bool {
     offer != nil && answer != nil && reply != nil && quickCommand != nil && enrolment != nil && standard.isWhole
   }
@@ -149,7 +149,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     }
     wasPoweredOn = true
     if isWhole {
-      // All of them first, because each offer depends on how many there are.
+      // All centrals are taken first, because each offer depends on how many there are.
       centrals = offer?.subscribedCentrals ?? []
       enrolling = enrolment?.subscribedCentrals ?? []
       for central in centrals { linkUp(central, isRestored: isRestored) }
@@ -162,8 +162,8 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
 
   private func publish() {
     manager?.removeAllServices()
-    // None of these needs an encrypted link: the session proves and encrypts all that matters, and who has proven nothing does not
-    // bond (`LockFirmware.acceptsBonds`).
+    // None of these needs an encrypted link. The session proves and encrypts everything that matters, and a central
+    // that has proven nothing may not bond (`LockFirmware.acceptsBonds`).
     func characteristic(
       _ uuid: CBUUID, _ properties: CBCharacteristicProperties, _ permissions: CBAttributePermissions
     ) -> CBMutableCharacteristic {
@@ -174,13 +174,13 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     let answer = characteristic(Self.answerUUID, .notify, .readable)
     let request = characteristic(Self.requestUUID, .write, .writeable)
     let reply = characteristic(Self.replyUUID, .notify, .readable)
-    // bluetoothd allows both for one that is encrypted, and clients know it so.
+    // bluetoothd also allows the write with response on it, on an encrypted link, and clients expect that.
     let quickCommand = characteristic(Self.quickCommandUUID, [.writeWithoutResponse, .write], .writeable)
     // Anyone may read whether the window is open, before a bond exists.
     let enrolment = characteristic(
       Self.enrolmentUUID, [.read, .write, .notifyEncryptionRequired], [.readable, .writeEncryptionRequired])
     let service = CBMutableService(type: Self.serviceUUID, primary: true)
-    // Those of earlier versions are where those have them.
+    // The characteristics of earlier releases stay in their places.
     service.characteristics = [offer, command, answer, request, reply, quickCommand, enrolment]
     self.offer = offer
     self.answer = answer
@@ -192,10 +192,10 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     if let battery = standard.makeBattery(app.battery) { manager?.add(battery) }
   }
 
-  /// Tells those who are subscribed to the battery's level, if it has changed. What the radio can't take now is told with the next
-  /// change; a read has the level of its moment.
+  /// Notifies subscribers of the battery's level, if it has changed. If the radio can't take a level now, they hear of
+  /// the next change. A read always gives the present level.
   func tell(battery percent: UInt8?) {
-    // Until the others are published it waits for them.
+    // The Battery service is published after the other services.
     if standard.isWhole, manager?.state == .poweredOn, let battery = standard.makeBattery(percent) {
       manager?.add(battery)
     }
@@ -211,7 +211,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     }
   }
 
-  /// Only the service: a name or a state in the clear would tell strangers about the door.
+  /// Advertises only the service, because a name or a state in the clear would tell strangers about the door.
   private func advertise() {
     guard let manager, !manager.isAdvertising else { return }
     manager.startAdvertising([CBAdvertisementDataServiceUUIDsKey: [Self.serviceUUID]])
@@ -282,7 +282,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     peripheral.respond(to: request, withResult: .success)
   }
 
-  /// Answers at once, whatever the bolt has to do: a response that waits for a motor would come too late.
+  /// Answers at once, even if the bolt has to turn. A response that waits for a motor would come too late.
   func peripheralManager(_ peripheral: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest]) {
     guard let request = requests.first else { return }
     if requests.count == 1, request.characteristic.uuid == Self.enrolmentUUID, request.offset == 0 {
@@ -296,7 +296,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     }
     let (value, central) = (Array(request.value ?? Data()), CentralIdentifier(request.central))
     if isCommand, !hearers.contains(where: { CentralIdentifier($0) == central }) {
-      // Nothing is done of which its phone could never learn.
+      // The lock does nothing if the phone could never learn of it.
       app.commandIsUnanswerable(central)
       let refusal = CBATTError.Code(rawValue: Int(LockService.unsubscribedError)) ?? .insufficientAuthorization
       return peripheral.respond(to: request, withResult: refusal)

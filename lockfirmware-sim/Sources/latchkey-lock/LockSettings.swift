@@ -4,8 +4,8 @@ import LockCryptography
 import LockFirmware
 import LockProtocol
 
-/// What a person has set at the lock itself: its operating mode, and a factory reset; and whose leaving locks a bolt that a
-/// hand opened. Durable.
+/// What a person has set at the lock itself: its operating mode, and a factory reset. Also the phone whose leaving
+/// locks a bolt that a hand opened. All of it is durable.
 final class LockSettings {
   static let fileName = "settings.json"
   private static let maximumByteCount = 64 * 1024
@@ -18,36 +18,38 @@ final class LockSettings {
     var version = 1
     var mode: UInt8 = 0
     var reset: Reset?
-    /// None in what an earlier lock wrote, which drops it as well.
+    /// `nil` in files of earlier releases, which also drop it when they write.
     var awaited: Awaited?
   }
 
   private struct Awaited: Codable {
     /// The phone's public key in hexadecimal.
     var phone: String
-    /// The index of the newest record then.
+    /// The index of the newest record at that time.
     var record: UInt64
 
     var isWhole: Bool { Hex.bytes(phone)?.count == NoiseSize.keyByteCount }
   }
 
-  /// The keys are not the lock's to change: they may be a credential of its unit. So it keeps whom it has forgotten.
+  /// The phones that a factory reset has forgotten. The lock can't change its key file, which may be a credential of
+  /// its unit, so it keeps this list.
   private struct Reset: Codable {
-    /// The lock's identity then, in hexadecimal. `latchkey setup undo` and a new setup make another one.
+    /// The lock's identity at that time, in hexadecimal. After `latchkey setup undo` and a new setup it is another one.
     var identity: String
     /// The public keys of the phones, in hexadecimal.
     var phones: [String]
     /// The index of the reset's record in the log.
     var record: UInt64?
 
-    /// What is damaged would be nobody's key: whom the reset has forgotten would be back.
+    /// Whether no key is damaged. A damaged one would match no phone, so the phone that it forgot could open the lock
+    /// again.
     var isWhole: Bool {
       Hex.bytes(identity)?.count == LockIdentity.byteCount
         && phones.allSatisfy { Hex.bytes($0)?.count == NoiseSize.keyByteCount }
     }
   }
 
-  /// - Throws: if they are damaged. What a reset has forgotten must not come back by that.
+  /// - Throws: if the file is damaged. Phones that a reset has forgotten must not come back because of that.
   init(directory: String) throws {
     path = directory + "/" + Self.fileName
     guard FileManager.default.fileExists(atPath: path) else { return }
@@ -95,13 +97,14 @@ final class LockSettings {
     try write()
   }
 
-  /// Finishes a factory reset that the log tells of, if the last run could not: its power failed, or its disk.
+  /// Finishes a factory reset that is in the log, if the last run could not finish it because its power or its disk
+  /// failed.
   /// - Parameter latest: the log's newest records.
   func finishReset(_ latest: [LockRecord], of keys: LockKeys, _ access: AccessStore, _ trusted: TrustedStore) throws {
     guard let reset = latest.last(where: \.isFactoryReset) else { return }
     let isForgotten = stored.reset.map { ($0.record ?? .max) >= reset.index } ?? false
     if !isForgotten { try forget(keys, record: reset.index) }
-    // What owners have told since is another life's.
+    // Owners have told the lock something after the reset, so the reset was finished before.
     guard !latest.contains(where: { $0.change != nil && $0.index > reset.index }) else { return }
     guard try access.read() != AccessState() else { return }
     trusted.write([])

@@ -1,9 +1,9 @@
 import CoreBluetooth
 import LatchkeyVersion
 
-/// The services of the Bluetooth SIG beside the lock's own: Device Information and Battery. Strangers need not know which version
-/// runs here, so the former needs an encrypted link. The latter does not: a phone's bluetoothd reads it by itself on each link, and
-/// where it would have to pair for that and may not, the link ends (docs/bluez.md).
+/// The services of the Bluetooth SIG besides the lock's own: Device Information and Battery. Device Information needs
+/// an encrypted link, because strangers need not know which version runs here. Battery does not: a phone's bluetoothd
+/// reads it on each link by itself, and if it had to pair for that and may not, the link would end (docs/bluez.md).
 struct StandardServices {
   private static let informationUUID = CBUUID(string: "180A")
   private static let batteryUUID = CBUUID(string: "180F")
@@ -13,7 +13,7 @@ struct StandardServices {
   private var level: CBMutableCharacteristic?
   private var told: UInt8?
 
-  /// Whether what every lock has is published.
+  /// Whether the service that every lock has is published.
   var isWhole: Bool { information != nil }
 
   /// Device Information, to be published.
@@ -28,8 +28,8 @@ struct StandardServices {
     return information
   }
 
-  /// Battery, to be published, if there is a charge and it is not published yet. A lock without a battery does not have it: each
-  /// phone's bluetoothd would read it in vain.
+  /// The Battery service, to be published. `nil` if there is no charge, or if it is published already. A lock without a
+  /// battery does not have the service, because each phone's bluetoothd would read it in vain.
   mutating func makeBattery(_ percent: UInt8?) -> CBMutableService? {
     guard percent != nil, level == nil else { return nil }
     let level = CBMutableCharacteristic(
@@ -40,17 +40,17 @@ struct StandardServices {
     return battery
   }
 
-  /// Those that the system has kept for an earlier process.
+  /// Takes the services that the system has kept for an earlier process.
   mutating func restore(_ services: [CBMutableService]) {
     information = services.first { $0.uuid == Self.informationUUID }
-    // What an earlier version published says that it is that version.
+    // Services of an earlier release have that release's version in them, so they are published again.
     let versions = information?.characteristics?.filter { $0.value == Data(LatchkeyVersion.current.utf8) }
     if versions?.isEmpty ?? true { information = nil }
     let battery = services.first { $0.uuid == Self.batteryUUID }
     level = battery?.characteristics?.first { $0.uuid == Self.batteryLevelUUID } as? CBMutableCharacteristic
   }
 
-  /// The characteristic, if there is a charge that it has not told yet.
+  /// The characteristic to notify, or `nil` if there is no charge, or no change since the last notification.
   mutating func changedLevel(_ percent: UInt8?) -> CBMutableCharacteristic? {
     guard let percent, percent != told, let level else { return nil }
     told = percent

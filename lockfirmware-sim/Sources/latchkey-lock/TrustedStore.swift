@@ -8,7 +8,8 @@ import Logging
 /// out for long. So they are written without waiting for the disk, and unreadable entries are skipped with a warning.
 struct TrustedStore {
   static let fileName = "trusted.json"
-  /// Two identifiers for each of the phones that a lock can have, and one for each guest.
+  /// The most centrals that the lock trusts: two for each phone that it can have, and a limited number of guests'
+  /// (`LockCapacity.trustedCentrals`).
   static let maximumCount = LockCapacity.machine.trustedCentrals
   private static let maximumByteCount = 64 * 1024
 

@@ -1,7 +1,7 @@
 import LockProtocol
 
-/// A mechanism that fails, and positions that nothing explains. The lock never says that it is locked without a mechanism
-/// that shows it, and never shows another position without a record of it.
+/// A mechanism that fails, and positions that nothing explains. The lock says that it is locked only if a mechanism
+/// shows it. It never shows another position without a record of it.
 extension LockFirmware {
   /// The mechanism does not answer, or contradicts itself. A turn that is under way has failed.
   mutating func mechanismFailed() {
@@ -29,7 +29,8 @@ extension LockFirmware {
     clearAlarm(.mechanismFailed)
     let before = positionBeforeFailure
     positionBeforeFailure = nil
-    // The door may have been opened by whoever turned the bolt meanwhile, so the bolt comes first.
+    // The position is recorded before the door, because the person who turned the bolt in the meantime may also have
+    // opened the door.
     if found != before, found != .between {
       recordFound(found)
     } else {
@@ -38,7 +39,7 @@ extension LockFirmware {
     if door.inAnswer != self.door { doorChanged(door) }
     lockAttempts = 0
     hasGivenUpLocking = false
-    // A turn that failed with the mechanism need not wait for long: the bolt is not jammed.
+    // The lock need not wait long after a turn that failed with the mechanism, because the bolt is not jammed.
     if found == .between { relockDue = min(relockDue ?? .max, now + configuration.leavingDelayMilliseconds) }
   }
 

@@ -23,7 +23,7 @@ package enum HandSide: UInt8, Equatable, Sendable {
 }
 
 extension LockFirmware {
-  /// Whether phones may send the bolt there.
+  /// Whether phones may move the bolt to this position in the present mode.
   func allowsPhones(_ target: BoltTarget) -> Bool {
     switch mode {
     case .normal, .vacation, .passage: true
@@ -39,7 +39,7 @@ extension LockFirmware {
     append(.mode, target: .locked, cause: .hand, result: .done, key: nil, detail: mode.rawValue, then: .nothing)
     effects.append(.storeMode(mode))
     effects.append(.note(.modeChanged(mode)))
-    // Who wants to be alone wants the door locked.
+    // A person who wants to be alone wants the door locked.
     if mode == .privacy, position != .locked { relockDue = now }
     if mode != .passage, position == .unlocked, relockDue == nil {
       relockDue = configuration.relockDelayMilliseconds.map { now + $0 }

@@ -20,13 +20,13 @@ package enum FlashError: Error, Equatable, Sendable {
   case powerLost
 }
 
-/// CRC-32 (ISO-HDLC). It detects what was cut off or has decayed, and no forger.
+/// CRC-32 (ISO-HDLC). It detects contents that were cut off or have decayed, but not forgery.
 struct CheckSum {
   private var remainder: UInt32 = .max
 
   mutating func add(_ byte: UInt8) {
     remainder ^= UInt32(byte)
-    // Without a table: a kilobyte of flash is worth more here than time.
+    // No table is used, because a kilobyte of flash is worth more here than time.
     for _ in 0..<8 { remainder = remainder & 1 == 1 ? remainder >> 1 ^ 0xEDB8_8320 : remainder >> 1 }
   }
 

@@ -10,16 +10,16 @@ package enum FlashKey: UInt8, Equatable, Sendable, CaseIterable {
   case mode = 3
   /// What owners have told the lock over the air (`AccessState`).
   case access = 4
-  /// Whose leaving locks a bolt that a hand opened (`AwaitedPhone`).
+  /// The phone whose leaving locks a bolt that a hand opened (`AwaitedPhone`).
   case awaited = 5
 }
 
-/// Why the store can't be used, or has not stored something. Then everything is as before.
+/// Why the store can't be used, or could not store something. In the second case everything is as before.
 package enum FlashStoreError: Error, Equatable, Sendable {
   case flash(FlashError)
   /// The flash has fewer than three pages, or pages in which no entry fits.
   case tooSmall
-  /// What is to be stored fits into no page together with the other values.
+  /// The value does not fit into a page together with the other values.
   case tooLong
 }
 
@@ -106,7 +106,7 @@ package struct FlashStore<Memory: Flash> {
 
   private func append(decoding bytes: [UInt8], to records: inout [LockRecord]) {
     do throws(LockMessageError) { records.append(try LockRecord(decoding: bytes)) } catch {
-      // A record of a later release is not this one's to judge.
+      // A record of a later release can't be read here, and is left out.
     }
   }
 
@@ -124,7 +124,7 @@ package struct FlashStore<Memory: Flash> {
     remember(try add(key.rawValue, value))
   }
 
-  /// For a memory that can be told more than a store tells it.
+  /// Gives access to the memory, for a memory with more methods than a store uses.
   package mutating func withMemory(_ body: (inout Memory) -> Void) { body(&memory) }
 
   // MARK: Writing
@@ -134,7 +134,8 @@ package struct FlashStore<Memory: Flash> {
   ) throws(FlashStoreError) -> Place {
     if mayTurn, !fits(content.count) { try turnPage() }
     guard fits(content.count), let last = pages.last else { throw .tooLong }
-    // In parts, so that a board needs no memory for a second copy. What is cut off between them fails its check sum.
+    // Written in parts, so that a board needs no memory for a second copy. If the power fails between them, the entry
+    // fails its check sum.
     let head = Self.head(kind, content.count)
     var sum = Self.sum(in: last.number)
     sum.add(head)
@@ -159,7 +160,7 @@ package struct FlashStore<Memory: Flash> {
   /// Begins the erased page, and makes the oldest one the erased one.
   private mutating func turnPage() throws(FlashStoreError) {
     let next = ((pages.last?.index ?? -1) + 1) % memory.pageCount
-    // Something failed halfway before.
+    // An earlier attempt failed halfway.
     if pages.contains(where: { $0.index == next }) { try dropOldest() }
     if !isBlank(next) { try erase(next) }
     try begin(page: next, number: (pages.last?.number ?? 0) + 1)
@@ -173,7 +174,7 @@ package struct FlashStore<Memory: Flash> {
     while let place = values.first(where: { $0.page == oldest.index }) {
       let content = memory.read(page: place.page, at: place.offset, count: place.count)
       guard fits(content.count) else {
-        // Copies that were cut off take up the latest page.
+        // The latest page is full of copies that were cut off.
         guard !hasRestarted else { throw .tooLong }
         hasRestarted = true
         try restartLatest()
@@ -185,7 +186,7 @@ package struct FlashStore<Memory: Flash> {
     try erase(oldest.index)
   }
 
-  /// The latest page holds copies alone, and one of them was cut off: erases it and begins it again.
+  /// Erases the latest page and begins it again. It has only copies, and one of them was cut off.
   private mutating func restartLatest() throws(FlashStoreError) {
     guard let latest = pages.popLast() else { throw .tooLong }
     values.removeAll()
@@ -242,11 +243,12 @@ package struct FlashStore<Memory: Flash> {
       offset = entry.offset + Self.frameByteCount + entry.content.count
       if offset >= end { break }
     }
-    // What was cut off may end before its last byte, and a whole entry may end in bytes that look erased.
+    // An entry that was cut off may end before the last byte that is used, and a whole entry may end in bytes that look
+    // erased.
     pages[position].end = max(offset, end)
   }
 
-  /// Behind the last byte of a page that is not erased.
+  /// The offset after the last byte of a page that is not erased.
   private func usedEnd(_ index: Int) -> Int {
     var end = memory.pageByteCount
     while end > 0 {
@@ -258,7 +260,7 @@ package struct FlashStore<Memory: Flash> {
     return 0
   }
 
-  /// The first whole entry at or after a place. What was cut off is passed over.
+  /// The first whole entry at or after an offset. Entries that were cut off are passed over.
   private func nextEntry(
     _ page: Int, _ number: UInt32, from start: Int, to end: Int
   ) -> (offset: Int, kind: UInt8, content: [UInt8])? {
@@ -294,7 +296,8 @@ package struct FlashStore<Memory: Flash> {
     [kind, UInt8(truncatingIfNeeded: count >> 8), UInt8(truncatingIfNeeded: count)]
   }
 
-  /// The page's number is in the check sum: what an erased page's cells remember is not read as new.
+  /// The check sum begins with the page's number. So an old entry that an erased page's cells may still show is not
+  /// taken for a new one.
   private static func sum(in number: UInt32) -> CheckSum {
     var sum = CheckSum()
     sum.add(bytes(number))

@@ -5,8 +5,8 @@ import LockFirmware
 import LockProtocol
 import Logging
 
-/// A mechanism behind a driver: a child process that has the motor and the sensors. A driver that ends, hangs, babbles or
-/// contradicts itself is killed and started again, and meanwhile nothing is known of the bolt.
+/// A mechanism behind a driver: a child process that has the motor and the sensors. A driver that ends, hangs, sends
+/// too much or contradicts itself is killed and started again. Until it works, nothing is known of the bolt.
 final class DriverMechanism: LockMechanism, @unchecked Sendable {
   // Everything here happens on the main queue.
   private(set) var position = BoltPosition.between
@@ -17,11 +17,11 @@ final class DriverMechanism: LockMechanism, @unchecked Sendable {
   private let logger: Logger
   private var session = DriverSession()
   private var process: DriverProcess?
-  /// Which process it is: what an earlier one still says counts no more.
+  /// The number of the present process. What an earlier process still says does not count.
   private var run = 0
   private var ticker: (any DispatchSourceTimer)?
   private var restart: DispatchWorkItem?
-  /// How long to wait before the next start.
+  /// How long to wait before the next start, in milliseconds.
   private var backOff = firstBackOff
   private var ticksSinceReady = 0
   private var isReady = false
@@ -34,8 +34,8 @@ final class DriverMechanism: LockMechanism, @unchecked Sendable {
   /// How long a driver must work before its failures are forgotten, in ticks.
   private static let soundTickCount = 60
 
-  /// Starts the driver, and waits until it has shown its sensors, for as long as a driver may take for that. If it does not,
-  /// the lock starts all the same and knows nothing of its bolt.
+  /// Starts the driver, and waits until it has shown its sensors, as long as a driver may take for that. If it does not
+  /// show them, the lock still starts, but knows nothing of its bolt.
   init(_ command: DriverCommand, logger: Logger) {
     self.command = command
     self.logger = logger
@@ -116,7 +116,7 @@ final class DriverMechanism: LockMechanism, @unchecked Sendable {
 
   private func ended(_ run: Int, _ end: ProcessEnd) {
     guard run == self.run, process != nil, !isEnding else { return }
-    // What it said last still counts.
+    // Lines that it sent before its end still count.
     receive(run)
     guard run == self.run, process != nil else { return }
     fail(.ended("\(end)"))
@@ -171,7 +171,7 @@ final class DriverMechanism: LockMechanism, @unchecked Sendable {
 
   private func tell(_ event: LockEvent) {
     if let report { return report(event) }
-    // A mechanism that is not ready at the start is told of then.
+    // A mechanism that has failed before `report` is set is reported in `start`.
     if event != .mechanismFailed { early.append(event) }
   }
 }

@@ -43,7 +43,7 @@ enum DriverReport: Equatable {
     var door: DoorState?
     var battery: UInt8?
     var isCoverOff: Bool?
-    /// A hand turned the bolt there.
+    /// The side of the hand that turned the bolt, or `nil` if no hand did.
     var hand: HandSide?
   }
 
@@ -117,19 +117,19 @@ enum DriverReport: Equatable {
   }
 }
 
-/// Why a driver is not trusted any more: it is killed and started again.
+/// Why a driver is no longer trusted. It is then killed and started again.
 enum DriverFault: Error, Equatable, CustomStringConvertible {
   case notStarted(String)
   case ended(String)
   /// It did not answer in time.
   case silent(String)
-  /// It does not read what it is told.
+  /// It does not read the lock's lines.
   case deaf
   case unreadable([UInt8])
   case lineTooLong
   case tooManyLines
   case wrongVersion(Int?)
-  /// What it says can't all be true.
+  /// It says things that can't all be true.
   case contradiction(String)
 
   var description: String {

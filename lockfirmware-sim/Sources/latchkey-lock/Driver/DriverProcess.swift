@@ -33,7 +33,8 @@ final class DriverProcess: @unchecked Sendable {
         var start = ProcessStart(
           executable: program, arguments: command.arguments, environment: environment, standardInput: inputReading,
           standardOutput: outputWriting, standardError: STDERR_FILENO)
-        // A helper that it has left may hold the motor.
+        // The whole process group is ended with it, because a helper that the driver has left behind may hold the
+        // motor.
         start.takesGroupAlong = true
         process = try RunningProcess("driver", start) { end in DispatchQueue.main.async { onEnd(end) } }
       } catch {
@@ -51,7 +52,7 @@ final class DriverProcess: @unchecked Sendable {
     return folders.map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 }
   }
 
-  /// From now on `onOutput` is called when there may be something for `lines()`.
+  /// Calls `onOutput` from now on whenever `lines()` may have something.
   func watch(_ onOutput: @escaping () -> Void) {
     let source = DispatchSource.makeReadSource(fileDescriptor: output, queue: .main)
     let output = output
@@ -71,7 +72,7 @@ final class DriverProcess: @unchecked Sendable {
   func lines() throws(DriverFault) -> [[UInt8]] {
     var lines: [[UInt8]] = []
     var buffer = [UInt8](repeating: 0, count: 16 * 1024)
-    // What comes faster than it is read waits for the next call.
+    // Bytes that do not fit into the buffer wait for the next call.
     let count = isOutputOver ? -1 : read(output, &buffer, buffer.count)
     if count == 0 { stopReading() }
     if count > 0 { received += buffer[..<count] }
@@ -88,19 +89,19 @@ final class DriverProcess: @unchecked Sendable {
     if isInputOver { return }
     let bytes = Array((line + "\n").utf8)
     guard write(input, bytes, bytes.count) == bytes.count else {
-      // Its end is told by itself.
+      // The end of the process is reported separately.
       if errno == EPIPE { return }
       throw .deaf
     }
   }
 
-  /// It may end by itself: its input is over.
+  /// Closes the driver's input, which lets it end by itself.
   func endInput() {
     if !isInputOver { close(input) }
     isInputOver = true
   }
 
-  /// Ends it and what it has started, at once.
+  /// Ends the driver and everything that it has started, at once.
   func kill() {
     if process.end == nil { Glibc.kill(-process.pid, SIGKILL) }
     endInput()

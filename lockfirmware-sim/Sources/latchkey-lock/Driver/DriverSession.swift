@@ -1,8 +1,8 @@
 import LockFirmware
 import LockProtocol
 
-/// One run of a driver, from its start to its end: what it is asked, what its lines mean, and when it is not trusted any
-/// more. A state machine: no process, no clock.
+/// One run of a driver, from its start to its end: what it is asked, what its lines mean, and when it is no longer
+/// trusted. A state machine, without a process or a clock.
 struct DriverSession {
   enum Action: Equatable {
     case send(DriverRequest)
@@ -11,12 +11,13 @@ struct DriverSession {
     case report(LockEvent)
   }
 
-  /// The driver must stop its motor after that long without a line, and the lock kills a driver that leaves pings of that
-  /// long unanswered; in milliseconds.
+  /// In milliseconds: after this time without a line, the driver must stop its motor. The lock kills a driver that
+  /// leaves the pings of about this time unanswered (`unansweredLimit`).
   static let watchdogMilliseconds: Int64 = 3_000
-  /// A ping goes out that often.
+  /// The time between two pings, in milliseconds.
   static let pingMilliseconds = watchdogMilliseconds / 3
-  /// How many pings may be unanswered. They are counted instead of timed: a lock that was frozen for days has sent none.
+  /// How many pings may be unanswered. They are counted, and the time is not measured, because a lock that was frozen
+  /// for days has sent no pings in that time.
   static let unansweredLimit = 3
   /// How many ticks the hello and the first state may take.
   static let startTickLimit = 5
@@ -31,9 +32,9 @@ struct DriverSession {
   private var ping: UInt64 = 0
   private var unanswered = 0
   private var ticksBeforeReady = 0
-  /// The motor was told to stop, so many ticks ago.
+  /// How many ticks ago the motor was told to stop, or `nil` if it was not.
   private var ticksSinceStop: Int?
-  /// Lines that may still come, refilled with every tick.
+  /// How many lines may still come. Each tick adds some.
   private var lines = DriverProtocol.lineBurst
 
   /// The driver has been started.
@@ -112,7 +113,7 @@ struct DriverSession {
     }
     sensors = new
     var actions: [Action] = []
-    // Where a turn ends, `stopped` tells.
+    // The end of a turn is reported by `stopped`.
     if new.position != old.position, turning == nil {
       if let side = new.hand, new.position != .between {
         actions.append(.report(.boltTurnedByHand(new.position, from: side)))

@@ -5,11 +5,11 @@ import LockFirmware
 struct HardwareRequest: Decodable {
   var door: String?
   var turn: String?
-  /// Where the hand is that turns: `inside` or `outside`.
+  /// The side of the hand that turns the bolt: `inside` or `outside`.
   var from: String?
   /// What is wrong with the motor: `jam`, `stall` or `none`.
   var fault: String?
-  /// The battery's charge in percent, and what each turn takes of it.
+  /// The battery's charge in percent, and how many percent each turn takes.
   var battery: Int?
   var drain: Int?
   /// Whether the cover is off.
@@ -35,7 +35,7 @@ struct HardwareRequest: Decodable {
     self = read
   }
 
-  /// Whether the world does anything; otherwise only the status is wanted.
+  /// Whether the request changes something. If not, only the status is wanted.
   var isAction: Bool {
     door != nil || turn != nil || fault != nil || battery != nil || drain != nil || tamper != nil || mode != nil
       || reset != nil || enroll != nil

@@ -30,10 +30,11 @@ final class HardwareSocket: @unchecked Sendable {
     defer { close(folder) }
     listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK, 0)
     guard listener >= 0 else { throw Self.error(directory) }
-    // By way of the folder's descriptor, because a socket's path may have 107 bytes and a state folder's path more.
+    // The address names the socket through the folder's descriptor, because it has room for 107 bytes and a path may be
+    // longer.
     let path = "/proc/self/fd/\(folder)/hardware.sock"
     unlink(path)
-    // So that the socket never has more permissions between bind and chmod than it will have in the end.
+    // The mask keeps the socket from having more permissions for a moment than it has in the end.
     let mask = umask(0o177)
     defer { umask(mask) }
     guard withUnixAddress(path, { bind(listener, $0, $1) }) == 0, listen(listener, 8) == 0 else {

@@ -6,15 +6,15 @@ protocol LockMechanism: AnyObject {
   /// The bolt's position according to its switches; `between` while nothing is known of it.
   var position: BoltPosition { get }
   var door: DoorState { get }
-  /// Where the motor is turning the bolt to.
+  /// The position to which the motor is turning the bolt, or `nil` if it does not turn.
   var turning: BoltTarget? { get }
   /// Called with what happens: `boltStopped`, `doorChanged` and the like.
   var report: ((LockEvent) -> Void)? { get set }
-  /// Called once, when `report` is set: what is known beyond the position and the door is reported.
+  /// Called once, when `report` is set. Reports everything that is known besides the position and the door.
   func start()
   /// Starts the motor. `boltStopped` follows.
   func turn(to target: BoltTarget)
-  /// Stops the motor. Where the bolt is then is reported as any other change.
+  /// Stops the motor. The bolt's position afterwards is reported as any other change.
   func stop()
   /// The lock ends, while nothing turns.
   func end()

@@ -7,13 +7,13 @@ import Logging
 import TimeTypes
 import Timekeeping
 
-/// A mechanism without a door. A real mechanism does not change when the firmware's process dies, so this one is kept
-/// in files: a process that ends during a turn leaves the bolt between its ends.
+/// A simulated mechanism. A real one does not change when the firmware's process dies, so this one's state is in files:
+/// a process that ends during a turn leaves the bolt between its ends.
 final class SimulatedMechanism: LockMechanism, @unchecked Sendable {
   /// What can be wrong with the motor.
   enum Fault: String, CaseIterable {
     case none
-    /// The bolt does not arrive, and nothing says so.
+    /// The bolt does not arrive, and nothing reports it.
     case jam
     /// The bolt does not arrive, and the motor's current shows it.
     case stall
@@ -25,7 +25,7 @@ final class SimulatedMechanism: LockMechanism, @unchecked Sendable {
   var report: ((LockEvent) -> Void)?
   private(set) var turning: BoltTarget?
   private var fault: Fault
-  /// In percent; `nil` if there is none.
+  /// The charge in percent, or `nil` if there is no battery.
   private var battery: Int?
   private var drain: Int
   private var isCoverOff: Bool
@@ -80,7 +80,7 @@ final class SimulatedMechanism: LockMechanism, @unchecked Sendable {
   func end() {}
 
   func perform(_ request: HardwareRequest) throws(MechanismError) {
-    // All of it is read before any of it happens.
+    // The whole request is checked before any of it is done.
     let door = try Self.value(request.door, Self.doors, "a door is open or shut")
     let turn = try Self.value(
       request.turn, [("locked", BoltPosition.locked), ("unlocked", .unlocked)],
