@@ -1,10 +1,10 @@
 /// What is known to go wrong with a version of bluetoothd or of the kernel (docs/bluez.md).
 struct KnownFault: Sendable {
-  /// From the first of these versions to the last; `nil` means that it has no end, as far as is known.
+  /// The first and the last version with the fault; `nil` if no last one is known.
   var first: BlueZVersion
   var last: BlueZVersion?
   var what: String
-  /// Why it matters, if latchkeyd can't work around it; `nil` if it does.
+  /// Why the fault matters, or `nil` if latchkeyd works around it.
   var because: String?
   var mend: String?
 

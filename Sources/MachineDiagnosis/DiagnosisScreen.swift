@@ -68,7 +68,7 @@ package struct DiagnosisScreen: Sendable {
     number == 0 ? nil : "\(number) \(number == 1 ? one : many)"
   }
 
-  /// Parts of a finding come from outside.
+  /// The most characters of a part of a finding, because parts of it come from outside.
   private static let characterLimit = 1000
 
   private static func short(_ text: String) -> String { String(text.prefix(characterLimit)) }

@@ -9,9 +9,9 @@ package struct Finding: Sendable, Equatable, Codable {
   /// How much it matters for the promise: a held connection request comes true after days, the app is started again,
   /// and the door opens.
   package enum Weight: String, Sendable, Codable, CaseIterable {
-    /// As it should be.
+    /// Everything is as it should be.
     case fine
-    /// It can't be told, usually for lack of rights.
+    /// It is not known, usually because this user may not look.
     case hidden
     /// The promise is kept, but later than it could be, with less safety, or only while something does not happen.
     case warning
@@ -172,7 +172,7 @@ package enum Fault: String, Sendable, Codable, CaseIterable {
     Check(rawValue: String(rawValue.prefix { $0 != "." })) ?? .journal
   }
 
-  /// How much it matters, unless the finding itself knows better.
+  /// The usual weight of the fault. A finding may have another one.
   var weight: Finding.Weight {
     switch self {
     case .systemdHidden, .bluetoothdVersionHidden, .settingsHidden, .latchkeydRefused, .latchkeydVersionHidden,

@@ -35,7 +35,7 @@ package struct MachineObservations: Sendable, Equatable {
   package var clock: ObservedClock
   package var keys: [SetupRole: Observed<ObservedKeys>]
   package var store: Observed<ObservedStore>
-  /// Who else is on the bus, as far as they are known to use Bluetooth.
+  /// The other clients of the bus that are known to use Bluetooth.
   package var clients: Observed<[BusClient]>
   /// Events of latchkeyd's journal, oldest first.
   package var journal: Observed<[JournaledEvent]>
@@ -43,7 +43,7 @@ package struct MachineObservations: Sendable, Equatable {
 
 /// The bus that everything goes over.
 package struct ObservedBus: Sendable, Equatable {
-  /// Whether it is the machine's own, not one from `DBUS_SYSTEM_BUS_ADDRESS`.
+  /// Whether it is the machine's own bus, and not one from `DBUS_SYSTEM_BUS_ADDRESS`.
   package var isSystemBus: Bool
   /// Well-known names with an owner.
   package var names: Set<String>
@@ -79,7 +79,7 @@ package struct ObservedUnit: Sendable, Equatable {
   package var user: String
   package var hasNoNewPrivileges: Bool
   package var dropIns: [String]
-  /// Its files have changed since systemd read them.
+  /// Whether its files have changed since systemd read them.
   package var needsReload: Bool
   /// When it became active, in Unix seconds; `nil` if it is not.
   package var activeSince: Double?
@@ -96,7 +96,7 @@ package struct ObservedBluetoothDaemon: Sendable, Equatable {
   /// Whether its program is installed.
   package var isInstalled: Bool
   package var isSimulator: Bool
-  /// Its program was replaced after it had started.
+  /// Whether its program was replaced after it had started.
   package var isReplaced: Bool
   /// The version of the installed program.
   package var version: Observed<BlueZVersion>
@@ -173,9 +173,9 @@ package struct ObservedDaemon: Sendable, Equatable {
   }
   package var answer: Answer
   package var isInstalled: Bool
-  /// Its process, if it runs and the bus told.
+  /// Its process, if it runs and the bus knows it.
   package var process: ObservedProcess?
-  /// What the program says that it is.
+  /// The version that the installed program reports.
   package var version: Observed<String>
 }
 
@@ -206,13 +206,13 @@ package struct ObservedRights: Sendable, Equatable {
 }
 
 package struct ObservedClock: Sendable, Equatable {
-  /// systemd-timedated's word on it.
+  /// Whether the clock is synchronised, according to systemd-timedated.
   package var isSynchronised: Observed<Bool>
-  /// CLOCK_BOOTTIME works here.
+  /// Whether CLOCK_BOOTTIME works here.
   package var hasBootTime: Bool
   /// How long the machine has been asleep since it was booted.
   package var asleepSeconds: Double
-  /// The kernel can put this machine to sleep.
+  /// Whether the kernel can put this machine to sleep.
   package var canSleep: Bool
 }
 
@@ -223,7 +223,7 @@ package struct ObservedKeys: Sendable, Equatable {
     case phone
     /// A phone's key that waits for its lock.
     case pendingPhone
-    /// Others may reach them, or they belong to somebody else.
+    /// Others may read or change them, or they belong to another user.
     case open(reason: String)
     case unusable(reason: String)
   }
@@ -240,7 +240,7 @@ package struct ObservedStore: Sendable, Equatable {
   package var exists: Bool
   package var mode: UInt32
   package var owner: UInt32
-  /// The kind of its file system, such as `ext4`, as far as it is known to lose data: `tmpfs`, `ramfs`, `overlay`.
+  /// The kind of its file system, if it is one that may lose data: `tmpfs`, `ramfs`, `overlay`. Otherwise `nil`.
   package var volatileKind: String?
   package var isReadOnly: Bool
   package var freeBytes: Int

@@ -1,6 +1,6 @@
-/// The settings of bluetoothd's radio that make an arrival fast, as a block at the end of its main.conf. bluetoothd reads that
-/// file as GLib's key files: a group that comes again goes on, and of two values the later one counts. So what the
-/// administrator wrote stays as it is, and taking the block away leaves the file as it was.
+/// The settings of bluetoothd's radio that make an arrival fast, as a block at the end of its main.conf. bluetoothd
+/// reads that file as a GLib key file: a group may appear again and continues, and of two values the later one counts.
+/// So the administrator's lines stay as they are, and removing the block restores the file.
 package struct RadioSettings: Sendable, Equatable {
   /// bluetoothd's own file (Debian's package bluez has it).
   package static let path = "/etc/bluetooth/main.conf"
@@ -15,7 +15,8 @@ package struct RadioSettings: Sendable, Equatable {
 
   package let lines: [Line]
 
-  /// - Parameter scansAlways: a phone listens all the time for the locks it waits for, instead of half of it.
+  /// - Parameter scansAlways: whether a phone listens all the time for the locks that it waits for, and not only half
+  ///   of it.
   package init(_ role: SetupRole, scansAlways: Bool = false) {
     switch role {
     case .lock:
@@ -23,7 +24,8 @@ package struct RadioSettings: Sendable, Equatable {
         // bluetoothd 5.77 and later use latchkeyd's own interval; earlier ones use only this.
         Line(key: "MinAdvertisementInterval", value: 243, reason: "151.875 ms, in units of 0.625 ms"),
         Line(key: "MaxAdvertisementInterval", value: 243, reason: "the same"),
-        // The lock asks a phone once, whose bluetoothd remembers it with the bond: all later links begin with it.
+        // The lock asks each phone for this once. The phone's bluetoothd stores it with the bond, and later links begin
+        // with it.
         Line(key: "MinConnectionInterval", value: 6, reason: "7.5 ms, in units of 1.25 ms"),
         Line(key: "MaxConnectionInterval", value: 12, reason: "15 ms"),
       ]
@@ -54,7 +56,7 @@ package struct RadioSettings: Sendable, Equatable {
     return rest + (rest.isEmpty || rest.hasSuffix("\n") ? "" : "\n") + block
   }
 
-  /// The file's text without such a block. Any other text is as it was, but for a missing newline at its end.
+  /// The file's text without the block. Other text stays as it was, except that a missing newline at its end is added.
   package static func removed(from text: String) -> String {
     var kept: [Substring] = []
     var isInside = false
@@ -63,7 +65,7 @@ package struct RadioSettings: Sendable, Equatable {
       if !isInside { kept.append(line) }
       if line == last { isInside = false }
     }
-    // A block without its end was cut by hand. What follows it may be the administrator's.
+    // If the block has no end, somebody has edited it. What follows may be the administrator's, so nothing is removed.
     return isInside ? text : kept.joined(separator: "\n")
   }
 

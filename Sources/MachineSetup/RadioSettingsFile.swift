@@ -3,12 +3,12 @@ import Foundation
 /// bluetoothd's settings on disk.
 struct RadioSettingsFile {
   var path = RadioSettings.path
-  /// No real one is longer than a few kilobytes.
+  /// The largest file that is read, in bytes. Real ones have a few kilobytes.
   private static let limit = 1 << 20
 
   var isWritten: Bool { (try? text()).map(RadioSettings.isWritten) ?? false }
 
-  /// A missing file has no text: bluetoothd then has its defaults.
+  /// The file's text. Empty if the file is missing: bluetoothd then has its defaults.
   private func text() throws(SetupProblem) -> String {
     guard let data = FileManager.default.contents(atPath: path) else {
       guard !FileManager.default.fileExists(atPath: path) else { throw .settingsStay(path: path, reason: "unreadable") }
@@ -20,7 +20,7 @@ struct RadioSettingsFile {
     return text
   }
 
-  /// Replaces the file, with its mode and owner, by one that is whole at any time.
+  /// Replaces the file in one step, with the same mode and owner, so that it is whole at any time.
   /// - Returns: whether its text has changed.
   func change(_ change: (String) -> String) throws(SetupProblem) -> Bool {
     let before = try text()

@@ -54,20 +54,22 @@ package enum SetupStep: Sendable, Equatable {
   case powerAdapter
   case makeLock(phone: PhoneIntroduction?)
   case enroll(PhoneIntroduction)
-  /// The lock's keys are of an earlier version, and get a code by which phones are enrolled.
+  /// Gives the lock a code by which phones are enrolled, if its keys are of an earlier release.
   case addCode
   /// A phone's key, before its lock is known.
   case makePendingPhone
   case makePhone(lock: LockIntroduction)
-  /// Writes what makes arrivals fast into bluetoothd's settings, and restarts bluetoothd if that changes them.
+  /// Writes the settings that make arrivals fast into bluetoothd's file, and restarts bluetoothd if the file has
+  /// changed.
   case writeRadioSettings(RadioSettings)
-  /// The user's own Bluetooth switch, which latchkeyd stores.
+  /// Turns on the user's Bluetooth switch, which latchkeyd stores.
   case turnBluetoothOn
   /// Ends the app, so that its next process uses the new keys.
   case endApp
   /// Starts the app; returns when it is running.
   case startApp
-  /// Opens the app as its user would, and puts it into the background. From then on it is started when it is needed.
+  /// Opens the app as its user would, and puts it into the background. From then on, latchkeyd starts it when it is
+  /// needed.
   case openApp
 }
 
@@ -98,7 +100,7 @@ package struct SetupPlan: Sendable, Equatable {
     case .lock:
       if keys != nil || needsCode { steps.append(.endApp) }
       steps.append(.startApp)
-    // Its next process retries a lock that has refused this one.
+    // The app is restarted, so that it tries again at a lock that has refused it before.
     case .phone: steps += [.endApp, .openApp]
     }
     self.steps = steps

@@ -28,8 +28,8 @@ struct Systemctl {
 
   /// Starts a unit, and returns when it is up.
   ///
-  /// latchkeyd may be starting it too; systemd then makes one job of both. If the process that was to end was only
-  /// just being started, that job fails or is cancelled with it, and the next job counts.
+  /// latchkeyd may be starting it, too; systemd then makes one job of both. If the process that was to end had only
+  /// just been started, that job fails or is cancelled, and the next job counts.
   func start(_ unit: String) throws(SetupProblem) {
     let arguments = ["start", unit]
     var last = ""
@@ -80,7 +80,7 @@ struct Systemctl {
     return Ending(status: status, errors: finished.errors)
   }
 
-  /// A job has 90 s unless its unit says otherwise; one that takes this long never ends.
+  /// The longest wait. A job has 90 s unless its unit says otherwise, so one that takes this long never ends.
   private static let limit = Duration.seconds(900)
 }
 

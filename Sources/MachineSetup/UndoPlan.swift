@@ -44,7 +44,7 @@ package struct UndoPlan: Sendable, Equatable {
   /// What stays, in sentences for the user.
   package let remains: [String]
 
-  /// - Parameter forgetsKeys: the keys are removed as well.
+  /// - Parameter forgetsKeys: whether the keys are removed as well.
   /// - Throws: `SetupProblem`, before anything is changed.
   package init(forgetsKeys: Bool, _ facts: UndoFacts) throws(SetupProblem) {
     guard facts.isRoot else { throw .notRootForUndo }
@@ -83,8 +83,8 @@ package struct UndoPlan: Sendable, Equatable {
 }
 
 extension SetupRole {
-  /// Files and folders that a setup or the app made, which are of no use without each other: the keys, whom the lock was told of over
-  /// the air, what the agent knows of its locks, and the guests that it has invited.
+  /// The files and folders that a setup or the app has made and that are of no use without each other: the keys, what
+  /// the lock was told over the air, what the agent knows of its locks, and the guests that it has invited.
   var keyFiles: [String] {
     let keys = self == .lock ? [LockKeys.fileName] : [PhoneKeys.fileName, PendingPhoneKey.fileName]
     // A power cut while keys are written may leave the new file beside the old one.

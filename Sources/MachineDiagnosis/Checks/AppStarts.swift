@@ -1,12 +1,12 @@
 import JournalEvents
 
-/// Which failed starts of apps matter no more, because the app was started later and stayed up. Before a machine is set up,
-/// latchkeyd tries in vain to start an app that has no keys yet, and the journal remembers that for days.
+/// Finds failed starts of apps that no longer matter, because the app was started later and stayed up. Before a machine
+/// is set up, latchkeyd tries in vain to start an app that has no keys yet, and the journal keeps that for days.
 struct AppStarts {
   /// A start that the app survives for so long, in seconds, has lasted.
   static let lastingSeconds: Double = 60
-  /// So many times in the days of the journal an app may need several attempts. Beyond that it is a trouble, although it was
-  /// up each time.
+  /// How often an app may need several attempts within the days of the journal. If it happens more often, it is a
+  /// trouble, although the app came up each time.
   static let episodeLimit = 2
 
   /// When the latest start that lasted was, in seconds since 1970-01-01 UTC, by app.

@@ -21,7 +21,8 @@ extension MachineCheck {
             because: "latchkeyd reaches the radio through bluetoothd only", mend: "apt install bluez")
         ]
       }
-      // Without a bus it can't run, and without a controller its unit does not start. Those are the faults.
+      // Without a bus it can't run, and without a controller its unit does not start. Those faults have findings of
+      // their own.
       guard machine.bus.content != nil, !machine.controllers.isEmpty else { return [] }
       return [
         Finding(
@@ -81,7 +82,7 @@ extension MachineCheck {
   }
 
   static func settings(_ machine: MachineObservations) -> [Finding] {
-    // They matter only to bluetoothd itself.
+    // The settings matter only to bluetoothd itself.
     guard machine.bluetoothd.isInstalled, !machine.bluetoothd.isSimulator else { return [] }
     let settings: BluetoothSettings
     switch machine.settings {
@@ -99,11 +100,12 @@ extension MachineCheck {
     return [.fine(.settings, "no setting of bluetoothd's is in the way\(pace)")]
   }
 
-  /// What is as bluetoothd has it, and could be faster: a command goes out several events after the link came up.
+  /// For a lock with bluetoothd's default settings. Its links could be faster, because a command goes out several
+  /// events after the link has come up.
   private static let slowLinks =
     "its links have 30 to 50 ms between two events, and would have 7.5 to 15 ms with `latchkey setup lock --radio-settings`"
 
-  /// In units of 1.25 ms.
+  /// Whether the longest interval of links is short enough. The setting is in units of 1.25 ms.
   private static func linksFast(_ settings: BluetoothSettings) -> Bool {
     settings[section: "LE", key: "MaxConnectionInterval"].flatMap(Int.init).map { (6...24).contains($0) } ?? false
   }
@@ -178,7 +180,8 @@ extension MachineCheck {
     return findings
   }
 
-  /// In units of 0.625 ms. latchkeyd asks for 152 ms; half a second still shows an approach.
+  /// Whether the longest advertising interval is short enough. The setting is in units of 0.625 ms. latchkeyd asks for
+  /// 152 ms, and half a second still shows an approach.
   private static func advertisesOften(_ settings: BluetoothSettings) -> Bool {
     settings[section: "LE", key: "MaxAdvertisementInterval"].flatMap(Int.init).map { (32...800).contains($0) } ?? false
   }

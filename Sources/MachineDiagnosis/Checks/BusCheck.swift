@@ -25,7 +25,7 @@ extension MachineCheck {
             "systemd starts latchkeyd at boot and after a crash; without it a request is lost to the next of these",
           mend: "apt install systemd-sysv, and reboot (a container needs one that boots systemd)")
       ]
-    // Without a bus, that is the fault.
+    // A missing bus has a finding of its own.
     case .unreachable where machine.bus.content == nil: []
     case .unreachable(let reason):
       [

@@ -62,7 +62,7 @@ extension MachineCheck {
     }
   }
 
-  /// What is seen now shows that it is over.
+  /// Whether the machine's present state shows that the trouble is over.
   private static func isHealedByMachine(_ trouble: Trouble, _ machine: MachineObservations) -> Bool {
     switch trouble.kind {
     case .linkStuck:
@@ -86,7 +86,7 @@ extension MachineCheck {
     case .linkStuck: "systemctl restart bluetooth.service"
     case .linkBarren, .servicesGone, .pairingGone:
       "(bluetoothctl devices shows the address, then: bluetoothctl remove ADDRESS)"
-    // It is the device that has to forget the pairing. The journal's advice says so.
+    // The device must forget the pairing. The journal's line says so.
     case .linksBrief: nil
     case .adapterMissing: "plug it in, or name another in /etc/default/latchkeyd (LATCHKEYD_OPTIONS=--adapter hci1)"
     case .bondHalfMade, .bondLost: see(trouble.last)

@@ -151,7 +151,7 @@ extension MachineCheck {
     if role == .phone, app.pendingConnections + app.connections == 0 {
       findings.append(
         Finding(
-          // One that runs may just be looking for its lock for the first time.
+          // An app that runs may be looking for its lock for the first time.
           .appWaitsForNothing, weight: app.state == .notRunning ? .broken : .warning,
           "the phone's agent waits for no lock (\(role.app))",
           because: "without a request, no link comes up when its owner comes home",
@@ -172,7 +172,7 @@ extension MachineCheck {
 }
 
 extension ObservedKeys {
-  /// The app can't do its work with them.
+  /// Whether the app can't do its work with these keys.
   var isIncomplete: Bool {
     switch state {
     case .lock(let phones): phones == 0

@@ -50,7 +50,7 @@ extension MachineCheck {
   private static func year(_ unixSeconds: Double) -> Int { 1970 + Int(unixSeconds / 31_556_952) }
 
   static func keys(_ machine: MachineObservations) -> [Finding] {
-    // Both apps may be installed where only one of them was ever set up.
+    // Both apps may be installed on a machine on which only one of them was ever set up.
     let isSetUp = machine.keys.values.contains { $0.content.map { $0.state != .missing } ?? false }
     return machine.keys.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { (role, keys) -> [Finding] in
       switch keys {
@@ -136,7 +136,7 @@ extension MachineCheck {
       ]
     }
     guard store.exists else {
-      // It is made at the first start.
+      // latchkeyd makes the folder at its first start.
       guard isRunning else { return [] }
       return [
         Finding(

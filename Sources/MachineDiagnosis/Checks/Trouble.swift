@@ -1,6 +1,6 @@
 import JournalEvents
 
-/// A trouble of latchkeyd's journal, with everything that tells of the same.
+/// A trouble in latchkeyd's journal, with all events of the same kind about the same subject.
 struct Trouble: Equatable {
   enum Kind: CaseIterable, Equatable {
     case linkStuck, linkBarren, linksBrief, servicesGone, adapterMissing, bondHalfMade, bondLost, storeFailed
@@ -10,17 +10,17 @@ struct Trouble: Equatable {
   var kind: Kind
   var last: JournaledEvent
   var count: Int
-  /// A later event shows that it is over.
+  /// Whether a later event shows that the trouble is over.
   var isHealed: Bool
 
-  /// The events that are asked for: troubles, and what ends them.
+  /// The events that are read from the journal: troubles, and events that end them.
   static let events: [Recorded.Daemon] = Kind.allCases.map(\.event) + healers
 
   private static let healers: [Recorded.Daemon] = [
     .servicesBack, .storeRecovered, .appLaunched, .appEnded, .requestCompleted, .requestHeld, .started,
   ]
 
-  /// One for each trouble and whom it concerns, in the order of their last events.
+  /// The troubles, one for each kind and subject, in the order of their last events.
   /// - Parameter now: in seconds since 1970-01-01 UTC.
   static func all(in events: [JournaledEvent], now: Double) -> [Trouble] {
     let overcome = AppStarts(events, now: now)
@@ -79,7 +79,7 @@ extension Trouble.Kind {
     }
   }
 
-  /// The field that says whom it concerns.
+  /// The field with the trouble's subject: a peripheral or an app. `nil` if it has none.
   var subject: JournalField? {
     switch self {
     case .linkStuck, .linkBarren, .linksBrief, .servicesGone, .bondHalfMade, .bondLost, .pairingGone: .peripheral
@@ -88,7 +88,7 @@ extension Trouble.Kind {
     }
   }
 
-  /// Whether this event, later and about the same, shows that it is over.
+  /// Whether this event, if it comes later and has the same subject, shows that the trouble is over.
   func isHealed(by event: Recorded.Daemon) -> Bool {
     switch self {
     case .linkStuck, .linkBarren, .linksBrief, .bondHalfMade, .bondLost: event == .requestCompleted

@@ -12,7 +12,7 @@ enum Units {
 
 extension MachineCheck {
   static func rights(_ machine: MachineObservations) -> [Finding] {
-    // On another bus there is no policy of ours, and no unit.
+    // On another bus there is neither our policy nor a unit.
     guard let bus = machine.bus.content, bus.isSystemBus, machine.latchkeyd.isInstalled,
       machine.systemd.units != nil
     else { return [] }
@@ -85,7 +85,7 @@ extension MachineCheck {
       ]
     }
     if unit.loadState == "masked" || unit.fileState.hasPrefix("masked") {
-      // A mask that ends with the boot is taken away by a command of its own.
+      // A mask that ends with the next boot needs another option to be removed.
       let scope = unit.fileState == "masked-runtime" ? "--runtime " : ""
       return [
         Finding(
@@ -124,10 +124,10 @@ extension MachineCheck {
     return findings
   }
 
-  /// A crash now and then is healed by the restart.
+  /// The most restarts that are not a fault. A crash now and then is healed by the restart.
   static let restartLimit = 5
 
-  /// What the unit files say that must stay so, whatever drop-ins there are.
+  /// Settings of the unit files that no drop-in may change.
   private static func rules(_ name: String, _ unit: ObservedUnit, isApp: Bool) -> [Finding] {
     let places = unit.dropIns.isEmpty ? "" : " (see \(unit.dropIns.joined(separator: ", ")))"
     var findings: [Finding] = []

@@ -8,7 +8,7 @@ import SystemBus
 extension MachineObserver {
   // MARK: bluetoothd
 
-  /// Where distributions put it.
+  /// The places in which distributions install bluetoothd.
   private static let bluetoothPrograms = [
     "/usr/libexec/bluetooth/bluetoothd", "/usr/lib/bluetooth/bluetoothd", "/usr/sbin/bluetoothd",
   ]
@@ -45,7 +45,7 @@ extension MachineObserver {
     } catch { return .hidden(reason: error.description) }
   }
 
-  /// As the kernel has it: at most 15 bytes.
+  /// The name in the kernel's form, at most 15 bytes.
   func name(ofProcess process: Int32) -> String? {
     (try? access.read("/proc/\(process)/comm", 64)).map {
       String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .newlines)
@@ -74,7 +74,7 @@ extension MachineObserver {
     }
   }
 
-  /// Links have a colon in their names.
+  /// The controllers, such as `hci0`. Links are in the same folder, and have a colon in their names.
   func observeControllers() -> [String] {
     ((try? access.names("/sys/class/bluetooth")) ?? []).filter { $0.hasPrefix("hci") && !$0.contains(":") }
   }
@@ -125,11 +125,11 @@ extension MachineObserver {
   // MARK: The journal
 
   private static let journalctl = "/usr/bin/journalctl"
-  /// Lines are about a kilobyte; so many are read from the latest on.
+  /// The most lines that are read, the latest ones. A line is about a kilobyte.
   private static let lineLimit = 2000
 
   func observeJournal() -> Observed<[JournaledEvent]> {
-    // A unit's name in this field is the journal's own word. Anybody could write our identifier.
+    // The journal itself fills in this field. Any program could write our identifier.
     let arguments =
       [
         "--no-pager", "--output=json", "--lines=\(Self.lineLimit)",
@@ -138,7 +138,7 @@ extension MachineObserver {
     do throws(AccessProblem) {
       let outcome = try access.run(Self.journalctl, arguments)
       let events = outcome.output.utf8.split(separator: 0x0A).compactMap { JournaledEvent(journalLine: Data($0)) }
-      // It complains of what this user may not see, and of a journal that is not there.
+      // journalctl complains if this user may not see something, or if there is no journal.
       let complaint = outcome.errors.split(whereSeparator: \.isNewline).first.map(String.init)
       if events.isEmpty, let complaint { return .hidden(reason: complaint) }
       return .known(events)
@@ -168,7 +168,7 @@ extension ObservedAdapter {
 }
 
 extension JournaledEvent {
-  /// A line of `journalctl --output=json`; `nil` if it is none of Latchkey's.
+  /// An event from a line of `journalctl --output=json`, or `nil` if the line is not one of Latchkey's.
   init?(journalLine line: Data) {
     guard let object = try? JSONSerialization.jsonObject(with: line) as? [String: Any],
       let event = object["LATCHKEY_EVENT"] as? String,

@@ -34,7 +34,7 @@ package struct MachineAccess: Sendable {
   package var target: @Sendable (_ link: String) throws(AccessProblem) -> String
   /// Runs a program to its end.
   package var run: @Sendable (_ executable: String, _ arguments: [String]) throws(AccessProblem) -> Outcome
-  /// Connects to a bus; without an address, to the one of latchkeyd.
+  /// Connects to the bus at an address, or to latchkeyd's bus if it is `nil`.
   package var connect: @Sendable (_ address: String?) throws(BusError) -> any BusQuestions
   /// CLOCK_BOOTTIME and CLOCK_MONOTONIC in seconds; the first is `nil` if there is no such clock.
   package var uptime: @Sendable () -> (boot: Double?, awake: Double)
@@ -54,7 +54,7 @@ package struct AccessProblem: Error, Sendable, Equatable, CustomStringConvertibl
   }
 }
 
-/// Questions to those who are on a bus.
+/// Asks the clients of a bus.
 package protocol BusQuestions: Sendable {
   var isSystemBus: Bool { get }
   /// Calls a method, and waits for its answer, for a few seconds at most.

@@ -6,7 +6,7 @@ import LockCryptography
 import MachineSetup
 import SystemBus
 
-/// Looks at a machine, and puts down what it sees. Whatever can't be read is put down as hidden, with the reason.
+/// Observes a machine. Anything that can't be read is noted as hidden, with the reason.
 package struct MachineObserver {
   let access: MachineAccess
   /// The folder of this command's program, where another part of the same build may be.
@@ -103,7 +103,8 @@ package struct MachineObserver {
 
   // MARK: latchkeyd and its apps
 
-  /// Where latchkeyd's program may be. Only such places are run: the process on the bus could be anything.
+  /// The places in which latchkeyd's program may be. Only a program in one of them is run, because the process on the
+  /// bus could be any program.
   private var daemonPrograms: [String] {
     (programFolder.map { [$0 + "/latchkeyd"] } ?? []) + ["/usr/libexec/latchkey/latchkeyd"]
   }
@@ -118,7 +119,7 @@ package struct MachineObserver {
       daemon.process = observeProcess(who)
       daemon.answer = status(questions)
     }
-    // The running one's program, if it is one of those.
+    // The program of the running latchkeyd, if it is in one of these places.
     let running = daemon.process.flatMap { process in
       (try? access.target("/proc/\(process.identifier)/exe")).map { $0.replacing(Self.deleted, with: "") }
     }
@@ -158,7 +159,7 @@ package struct MachineObserver {
     let folder = "/proc/\(who.processIdentifier)"
     let arguments = (try? access.read(folder + "/cmdline", 65536)) ?? []
     let groups = (try? access.read(folder + "/cgroup", 4096)).map { String(decoding: $0, as: UTF8.self) } ?? ""
-    // The last part of a control group's path that is a unit.
+    // The unit is the last part of the control group's path that is one.
     let unit = groups.split(whereSeparator: { $0 == "/" || $0.isNewline }).last { $0.hasSuffix(".service") }
     return ObservedProcess(
       identifier: who.processIdentifier, user: who.userIdentifier,
@@ -182,7 +183,7 @@ package struct MachineObserver {
   private func observeKeys(_ roles: Set<SetupRole>, _ daemon: ObservedDaemon) -> [SetupRole: Observed<ObservedKeys>] {
     var keys: [SetupRole: Observed<ObservedKeys>] = [:]
     for role in roles {
-      // Without units, latchkeyd has a folder with a folder for each app.
+      // A latchkeyd without units has one folder of credentials, with a folder in it for each app.
       let folder = daemon.process?.option("--credentials").map { "\($0)/\(role.app)" } ?? role.keyFolder
       keys[role] = observeKeys(role, folder)
       // A latchkeyd without units has its apps' state elsewhere.
@@ -204,8 +205,9 @@ package struct MachineObserver {
     ((try? access.read("/var/lib/latchkey-lock/access.state", 1 << 20)).map(Self.showsEnrolledPhones)) ?? false
   }
 
-  /// Whether a phone was enrolled by the lock's code: then what the lock stores of owners is of version 2. The doctor does not
-  /// read more of it.
+  /// Whether the lock's stored state has version 2, which a lock writes after a phone was enrolled by its code. Later
+  /// versions of that state may also have such phones (`AccessState` in the firmware), but they are not recognised
+  /// here. The doctor reads no more of the file.
   static func showsEnrolledPhones(_ bytes: [UInt8]) -> Bool {
     let head = Array("latchkey lock access".utf8) + [1]
     return bytes.starts(with: head) && bytes.dropFirst(head.count).first == 2
@@ -222,7 +224,7 @@ package struct MachineObserver {
     } catch { return error.isMissing ? .known(keys) : .hidden(reason: error.description) }
   }
 
-  /// Reads the keys as their app does. What is kept here is how many there are, never a key.
+  /// Reads the keys as their app does. Only the kind and the number of keys are kept, never a key.
   private static func state(_ role: SetupRole, _ folder: String, _ names: [String]) -> ObservedKeys.State {
     do throws(KeyFileError) {
       switch role {
@@ -248,7 +250,7 @@ package struct MachineObserver {
     let path = daemon.process?.option("--state") ?? "/var/lib/latchkey"
     var store = ObservedStore(
       path: path, exists: false, mode: 0, owner: 0, volatileKind: nil, isReadOnly: false, freeBytes: 0)
-    // A path of another folder than ours can't be followed.
+    // A relative path is below latchkeyd's own folder, which is not known here.
     guard path.hasPrefix("/") else { return .hidden(reason: "\(path) is below latchkeyd's own folder") }
     do throws(AccessProblem) {
       let information = try access.information(path)
@@ -301,7 +303,7 @@ extension ObservedUnit {
       loadState: text(unit, "LoadState"), fileState: text(unit, "UnitFileState"), activeState: active,
       result: text(service, "Result"), restarts: service["NRestarts"]?.integerValue ?? 0,
       restart: text(service, "Restart"),
-      // A unit without one has the largest number.
+      // For a unit without a watchdog, systemd gives the largest number.
       watchdogMicroseconds: service["WatchdogUSec"]?.integerValue ?? 0, user: text(service, "User"),
       hasNoNewPrivileges: service["NoNewPrivileges"]?.boolValue ?? false,
       dropIns: unit["DropInPaths"]?.stringsValue ?? [], needsReload: unit["NeedDaemonReload"]?.boolValue ?? false,

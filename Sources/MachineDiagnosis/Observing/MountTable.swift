@@ -12,7 +12,7 @@ struct MountTable {
 
   /// The kind of file system that a path is on, such as `ext4`.
   func kind(of path: String) -> String? {
-    // Of two on the same place, the later one hides the earlier.
+    // If two file systems are mounted at the same place, the later one hides the earlier.
     var best: (length: Int, kind: String)?
     for mount in mounts {
       let isAbove = mount.place == "/" || path == mount.place || path.hasPrefix(mount.place + "/")

@@ -51,7 +51,7 @@ extension MachineAccess {
 
   private static func run(_ executable: String, _ arguments: [String]) throws(AccessProblem) -> Outcome {
     guard access(executable, X_OK) == 0 else { throw Files.problem(executable) }
-    // Nothing of the caller's environment changes what these programs say.
+    // The caller's environment is not passed on, because it could change the output of these programs.
     let start = ProcessStart(
       executable: executable, arguments: arguments,
       environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"])
