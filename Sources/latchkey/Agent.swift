@@ -7,7 +7,7 @@ import MachineSetup
 struct Agent {
   let app: String
 
-  /// Ours.
+  /// The bundle identifier of Latchkey's own agent.
   static let standard = SetupRole.phone.app
 
   /// Asks it, through this machine's latchkeyd. Ends with a line on the error output and status 1 if there is no answer.
@@ -43,7 +43,7 @@ struct Agent {
 struct AgentProblem: Error, CustomStringConvertible {
   let description: String
 
-  /// Whoever asks an agent where there is none is most often at the wrong machine.
+  /// The problem if there is no agent. Usually the person is at the wrong machine.
   static func noAgent(isLock: Bool) -> AgentProblem {
     AgentProblem(
       description: isLock

@@ -45,7 +45,7 @@ struct AlertsCommand: ParsableCommand {
         known = Set(status.alerts.map(\.identifier))
         desktop?.show(status.alerts)
       case .away:
-        // The next latchkeyd numbers its alerts anew.
+        // The next latchkeyd begins to number its alerts again.
         known = []
         desktop?.show([])
       case .ended(let error):

@@ -21,7 +21,7 @@ enum SystemControl {
     }
   }
 
-  /// Whether this machine has an app; not, if that can't be told.
+  /// Whether this machine has an app. `false` also if latchkeyd does not answer.
   static func knows(_ app: String) -> Bool {
     let status = try? MachineControl(address: nil).perform(.status)
     return status?.apps.contains { $0.bundleIdentifier == app } ?? false

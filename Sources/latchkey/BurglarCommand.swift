@@ -3,8 +3,8 @@ import CoreBluetooth
 import Foundation
 import LockProtocol
 
-/// A stranger's phone, for stories: an app that tries to get in at whatever lock it finds. It has no keys, and knows what
-/// everybody can know.
+/// The phone of a stranger, for stories: an app that tries to get in at any lock that it finds. It has no keys, and
+/// uses only what everybody can know.
 struct BurglarCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "burglar", abstract: "The app of a burglar in a story, who tries to open a lock.", shouldDisplay: false
@@ -20,7 +20,8 @@ struct BurglarCommand: ParsableCommand {
   func run() throws {
     let burglar = Burglar(tries: hold ? 0 : tries)
     burglar.begin()
-    // Where nothing follows, an optimised build may release what is no longer named, whatever withExtendedLifetime says.
+    // Keeps the burglar alive: an optimised build may release an object that is not named any more, even with
+    // withExtendedLifetime, if no code follows.
     _ = Unmanaged.passRetained(burglar)
     dispatchMain()
   }
@@ -42,7 +43,7 @@ private final class Burglar: NSObject, CBCentralManagerDelegate, CBPeripheralDel
 
   func begin() { manager = CBCentralManager(delegate: self, queue: .main) }
 
-  /// A line of this kind is an event of the story.
+  /// Prints a line of this form, which becomes an event of the story.
   private func record(_ line: String) { FileHandle.standardOutput.write(Data("latchkey: \(line)\n".utf8)) }
 
   func centralManagerDidUpdateState(_ central: CBCentralManager) {
@@ -93,7 +94,7 @@ private final class Burglar: NSObject, CBCentralManagerDelegate, CBPeripheralDel
     lock?.services?.flatMap { $0.characteristics ?? [] }.first { $0.uuid == CBUUID(string: uuid) }
   }
 
-  /// The offer is for everyone to read.
+  /// Takes the lock's offer, which anyone may read.
   func peripheral(
     _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?
   ) {

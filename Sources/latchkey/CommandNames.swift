@@ -2,9 +2,11 @@ import ArgumentParser
 import ConsoleOutput
 import Glibc
 
-/// What a person is told who typed a command that there is not, or gave one what it can't use: what was wrong, and what to type.
+/// The errors for a person who typed an unknown command, or gave a command something that it can't use: what was wrong,
+/// and what to type.
 enum CommandNames {
-  /// The parser would call the first word that it does not know an unexpected argument, of a command that takes none.
+  /// Ends with an error if a word is no known command. The parser would call it an unexpected argument of a command
+  /// that takes none.
   static func refuseUnknown(_ arguments: [String]) {
     var command: ParsableCommand.Type = LatchkeyCommand.self
     var typed = ["latchkey"]
@@ -48,8 +50,8 @@ enum CommandNames {
     return row[second.count]
   }
 
-  /// A command found out only as it ran that it can't use what it was given. The parser knows no command any more then, and would
-  /// show how `latchkey` itself is used.
+  /// Ends with an error of a command that finds only while it runs that it can't use its arguments. The parser no
+  /// longer knows the command then, and would show the usage of `latchkey` itself.
   static func refuse(_ error: ValidationError, of command: ParsableCommand.Type) -> Never {
     Console.complain("Error: \(error.message)\nUsage: \(LatchkeyCommand.usageString(for: command))")
     exit(64)

@@ -20,9 +20,9 @@ final class DesktopNotifications: Sendable {
   private struct State {
     /// The service's name on the bus.
     var owner: String?
-    /// What is to be shown, by its identifier.
+    /// The alerts to be shown, by their identifiers.
     var wanted: [UInt64: UserAlert] = [:]
-    /// What was shown or is being shown, with the service's number once it is known.
+    /// The alerts that are shown or are being shown, with the service's numbers once these are known.
     var shown: [UInt64: UInt32?] = [:]
     var open = 0
     var hasComplained = false
@@ -90,7 +90,8 @@ final class DesktopNotifications: Sendable {
       switch result {
       case .success(let values):
         guard case .uint32(let number)? = values.first else { return nil }
-        // It may have gone while the service was asked, and another latchkeyd may have given its number to another.
+        // The alert may have gone while the service was asked. Another latchkeyd may also have given its identifier to
+        // another alert.
         let isWanted = state.wanted[alert.identifier] == alert
         if isWanted { state.shown[alert.identifier] = number } else { isUnwanted = number }
         state.hasComplained = false
@@ -124,7 +125,7 @@ final class DesktopNotifications: Sendable {
         return false
       }
       if !state.hasComplained { return true }
-      // It came late.
+      // The service came late.
       state.hasComplained = false
       state.shown = [:]
       return true

@@ -8,7 +8,7 @@ struct DoorOptions: ParsableArguments {
   @Argument(help: "The door's name. It may be left out if the phone has one door.") var door: String?
   @Flag(help: "Print one JSON object, for programs. The manual describes its keys.") var json = false
   @Option(help: "The bundle identifier of the app that has the keys.") var app = Agent.standard
-  /// As the commands about guests have it.
+  /// The option that the commands about guests have, to explain its absence here.
   @Option(name: .customLong("door"), help: .hidden) var misplaced: String?
 
   func validate() throws {
@@ -41,7 +41,7 @@ struct UnlockCommand: ParsableCommand {
   @OptionGroup var options: DoorOptions
 
   func run() throws {
-    // An app that knows only actions answers with nothing.
+    // An app that handles only actions answers with an empty text.
     let text = try SystemControl.reporting {
       try Agent(app: options.app).text(.unlock, DoorQuestion(door: options.door))
     }

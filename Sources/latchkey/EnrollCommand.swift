@@ -41,7 +41,7 @@ struct Enrolling {
   var app = Agent.standard
   var wait: Duration = .seconds(120)
 
-  /// - Throws: `ValidationError` if it is no code.
+  /// - Throws: `ValidationError` if the text is not a code.
   static func read(_ text: String) throws -> EnrolmentCode {
     do throws(EnrolmentCodeError) { return try EnrolmentCode(text) } catch { throw ValidationError("\(error).") }
   }

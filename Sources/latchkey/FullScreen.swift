@@ -1,7 +1,8 @@
 import ConsoleOutput
 import Glibc
 
-/// Where the handler of signals writes. It is used by one `FullScreen` at a time. A handler can use nothing else.
+/// The descriptor that the signal handler writes to. One `FullScreen` uses it at a time. It is global, because a signal
+/// handler can use nothing else.
 private nonisolated(unsafe) var signalWriting: Int32 = -1
 
 /// The whole terminal: the alternate screen, single keys, and the signals that belong to a terminal. The main thread
@@ -37,7 +38,7 @@ final class FullScreen {
     open()
   }
 
-  /// The terminal is as it was.
+  /// Puts the terminal back as it was.
   func end() { shut() }
 
   private static func handle(_ number: Int32) {
@@ -80,7 +81,7 @@ final class FullScreen {
     while true {
       var waiting = [
         pollfd(fd: signals?.reading ?? -1, events: Int16(POLLIN), revents: 0),
-        // A negative one is left out.
+        // poll(2) ignores a negative descriptor.
         pollfd(fd: hasKeys ? STDIN_FILENO : -1, events: Int16(POLLIN), revents: 0),
         pollfd(fd: news, events: Int16(POLLIN), revents: 0),
       ]
@@ -100,7 +101,7 @@ final class FullScreen {
       let later = (signals?.drain() ?? []).map { Int32($0) }
       if let number = later.first(where: Self.ending.contains) { return .signal(number) }
     } else if numbers.contains(SIGCONT) {
-      // It was stopped by a signal that can't be handled, and a shell has set the terminal for itself since.
+      // The process was stopped by a signal that can't be handled, and since then a shell has changed the terminal.
       open()
     }
     return numbers.isEmpty ? nil : .redraw

@@ -65,7 +65,7 @@ struct InviteGuestCommand: ParsableCommand {
     let answer = try options.ask(.invite, question, InviteAnswer.self)
     try options.show(answer, answer.invitation)
     guard Console.failure == nil else {
-      // It is kept nowhere, because it is secret.
+      // The invitation is secret, so it is not kept anywhere.
       Console.complain(
         "latchkey: The invitation was made, and could not be written. Take it back, and make another: latchkey guests revoke "
           + "\"\(answer.name)\"")
@@ -123,7 +123,8 @@ struct InviteGuestCommand: ParsableCommand {
     return hours
   }
 
-  /// The lock knows no time zones: it is told this one's offset, and the next change of it while the grant counts.
+  /// Fills in the time zone. The lock knows no time zones, so it is told this machine's offset, and the next change of
+  /// the offset while the grant counts.
   private static func fillZone(_ question: inout InviteQuestion) {
     let zone = TimeZone.current
     let begin = Date(timeIntervalSince1970: max(Date().timeIntervalSince1970, Double(question.from ?? 0)))

@@ -3,7 +3,7 @@ import Dispatch
 import Glibc
 import Worlds
 
-/// Ends the world in order when the run is interrupted. Otherwise the guardian would, a moment later.
+/// Ends the world in order when the run is interrupted. Without this, the guardian would end it a moment later.
 final class Interruption: Sendable {
   // Used only by `watch`, once. Held so that the sources live as long as the run.
   private nonisolated(unsafe) var sources: [any DispatchSourceSignal] = []

@@ -16,8 +16,8 @@ enum Main {
     Console.end(program: "latchkey")
   }
 
-  /// Swift puts a question mark in the place of each byte that is no text. A guest would have another name then, and a file another
-  /// place.
+  /// Refuses arguments that are not UTF-8. Swift replaces each byte that is not text, which would change a guest's name
+  /// or the path of a file.
   private static func refuseUnreadableArguments() {
     for number in 1..<max(1, Int(CommandLine.argc)) {
       guard let argument = CommandLine.unsafeArgv[number], String(validatingCString: argument) == nil else { continue }

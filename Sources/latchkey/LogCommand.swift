@@ -32,7 +32,7 @@ struct LogCommand: ParsableCommand {
     var answer = try options.ask(.log, question, LogAnswer.self)
     var whole = answer
     var reached: UInt64 = 0
-    // After a long time the phone first follows what it has not seen, some thousand records with each question.
+    // After a long time, the phone must first read all that it has not seen, some thousand records with each question.
     while answer.records.isEmpty, answer.end.index < answer.last, answer.end.index > reached {
       reached = answer.end.index
       Console.complain("latchkey: reading what is new: record \(reached) of \(answer.last)")

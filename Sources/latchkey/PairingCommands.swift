@@ -13,7 +13,7 @@ struct PairingDesk {
     case no
   }
 
-  /// `nil`: the user is asked.
+  /// The answer to every question, or `nil` if the user is asked.
   let reply: Reply?
 
   /// A device chooses its own name, so control characters must not reach the terminal.
@@ -123,12 +123,12 @@ struct PairCommand: ParsableCommand {
     try SystemControl.reporting {
       let result = Mutex<Result<Void, any Error>?>(nil)
       let device = device
-      // The system ends it after a minute.
+      // latchkeyd ends the pairing after a minute.
       try DetachedThread.start {
         let outcome = Result {
           _ = try MachineControl(address: nil).perform(.pair(device: device), limit: .seconds(75))
         }
-        // The request that the desk is waiting for meanwhile ends by itself.
+        // The desk's own request, which is waiting meanwhile, ends by itself.
         result.withLock { $0 = outcome }
       }
       try PairingDesk(reply: answer).attend { result.withLock { $0 != nil } }

@@ -2,7 +2,8 @@ import ConsoleOutput
 import Dispatch
 import Glibc
 
-/// Tells a person at a terminal that their command still waits, and for what. Programs are told nothing: they read what a command says at its end.
+/// Tells a person at a terminal that their command is still waiting, and for what. Programs get no such note, because
+/// they read a command's output when it has ended.
 enum PatienceNote {
   /// Most answers come within this time.
   private static let delay: DispatchTimeInterval = .seconds(5)

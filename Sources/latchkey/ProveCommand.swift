@@ -127,7 +127,7 @@ struct ProveCommand: ParsableCommand {
       + (days.map { " --days \($0)" } ?? "")
   }
 
-  /// As a shell takes it for one word.
+  /// Quotes a word for a shell, if that is necessary.
   private static func quoted(_ word: String) -> String {
     let isPlain = word.utf8.allSatisfy { byte in
       byte >= 0x80 || "-_./,:=+@%".utf8.contains(byte)

@@ -33,7 +33,7 @@ struct ReportOptions: ParsableArguments {
     func path(_ name: String) -> String {
       URL(fileURLWithPath: name).standardizedFileURL.resolvingSymlinksInPath().path
     }
-    // What is written to a device does not replace what was written before.
+    // Two options may name the same device, because a device does not replace what was written before.
     return path(one) == path(other) && !path(one).hasPrefix("/dev/")
   }
 

@@ -38,7 +38,7 @@ struct SetupLockCommand: ParsableCommand {
     }
     let radio = RadioSettingsQuestion(RadioSettings(.lock), isWanted: radioSettings).answer
     let outcome = try Dialogue.perform(.lock(phone: phone), radio: radio)
-    // On a terminal, nobody needs it: phones are enrolled by the code.
+    // The text is printed only for programs. A person at a terminal enrols phones by the code.
     if !Dialogue.isPossible { Console.say(outcome.introduction) }
     if let code = outcome.code { Dialogue.show(code) }
     Dialogue.say(
@@ -190,7 +190,7 @@ private enum Dialogue {
     do { return try MachineSetup(request, radio: radio, progress: say).run() } catch { throw failure(error) }
   }
 
-  /// An argument, or an answer.
+  /// Reads an introduction, from an argument or an answer.
   static func read<Value>(_ read: () throws(IntroductionError) -> Value) throws -> Value {
     do { return try read() } catch { throw ValidationError("\(error)") }
   }
@@ -202,7 +202,7 @@ private enum Dialogue {
     say("Put it on the lock's inside. `latchkey setup code` shows it again.")
   }
 
-  /// `nil` if there is to be none now.
+  /// Asks for the lock's code. `nil` if the person wants to do that later.
   static func askForCode() throws -> EnrolmentCode? {
     while let text = ask("The code on the lock, or return alone to do that later with `latchkey enroll`: ") {
       do throws(EnrolmentCodeError) { return try EnrolmentCode(text) } catch { say("\(error).") }

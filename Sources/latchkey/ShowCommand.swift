@@ -17,7 +17,7 @@ struct ShowCommand: ParsableCommand {
 
   @OptionGroup var output: ReportOptions
 
-  /// A year of stories fits into this. Anything larger is another file.
+  /// The largest report that is read, in bytes. It has room for a year of stories, so a larger file is something else.
   private static let byteLimit = 256 << 20
 
   func run() throws {

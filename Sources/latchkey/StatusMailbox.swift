@@ -2,14 +2,14 @@ import AppLinkBus
 import Glibc
 import Synchronization
 
-/// The latest news of the status, for a thread that waits with poll(2). An older status that it has not taken is
-/// dropped, so a slow reader of the output costs no memory. That latchkeyd was away is kept: the next one numbers its
-/// alerts anew.
+/// The latest news of latchkeyd's status, for a thread that waits with poll(2). An older status that was not taken is
+/// dropped, so a slow reader of the output costs no memory. The news that latchkeyd was away is kept, because the next
+/// latchkeyd begins to number its alerts again.
 final class StatusMailbox: Sendable {
   /// Is readable while there is news.
   var descriptor: Int32 { signal.reading }
   private let signal: SignalPipe
-  /// At most three: that latchkeyd was away, what has been the status since, and that nothing more comes.
+  /// At most three: that latchkeyd was away, the latest status since then, and that nothing more comes.
   private let waiting = Mutex<[StatusFollower.News]>([])
 
   init() throws { signal = try SignalPipe() }

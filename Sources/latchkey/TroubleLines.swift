@@ -1,11 +1,11 @@
 import Foundation
 import MachinePresentation
 
-/// What is wrong with a lock's log, and when the phone found it, as every other time that a person reads.
+/// The troubles with a lock's log, each with the time at which the phone found it.
 struct TroubleLines {
   private(set) var troubles: [(text: String, unixSeconds: Double?)] = []
 
-  /// - Parameter times: those of the texts, in their order; an agent of an earlier version tells none.
+  /// - Parameter times: the times of the texts, in the same order, or `nil` from an agent of an earlier release.
   init(_ texts: [String], _ times: [Double]?) {
     for (number, text) in texts.enumerated() {
       troubles.append((text, times.flatMap { number < $0.count ? $0[number] : nil }))

@@ -23,7 +23,7 @@ struct WatchCommand: ParsableCommand {
       throw ExitCode(64)
     }
     let screen = FullScreen()
-    // Before any other thread starts, so that signals come to this one.
+    // Done before any other thread starts, so that signals come to this thread.
     try SystemControl.reporting { try screen.begin() }
     let ending = followOnScreen(screen)
     screen.end()
@@ -44,7 +44,7 @@ struct WatchCommand: ParsableCommand {
     var last: String?
     while Console.failure == nil {
       guard mailbox.wait() else {
-        // As after a write that nobody reads.
+        // The status is the same as after a write that nobody reads.
         throw ExitCode(Console.Failure.readerIsGone.exitStatus)
       }
       let line: String
