@@ -16,11 +16,11 @@ package struct TrialRandom: RandomNumberGenerator, Sendable {
   }
 }
 
-/// What a lock can tell of its door.
+/// What a lock can tell about its door and its bolt.
 package struct TrialLock: Sendable, Hashable, CaseIterable {
   /// The door has a sensor.
   package var hasSensor: Bool
-  /// The thumb-turn and a key are told apart.
+  /// The lock can tell whether the thumb-turn or a key turned the bolt.
   package var tellsHands: Bool
 
   package static let allCases = [
@@ -39,9 +39,9 @@ package struct TrialLock: Sendable, Hashable, CaseIterable {
   }
 }
 
-/// A door and a phone on one radio, with the real radio model and the real policy. In between is only as much of a
-/// lock, of bluetoothd and of latchkeyd as a trial of thresholds needs. It is meant for many thousands of runs; the
-/// stories test the real processes.
+/// A door and a phone on one radio, with the real radio model and the real policy. The lock, bluetoothd and latchkeyd
+/// between them are simulated only as far as a trial of thresholds needs it. It is meant for many thousands of runs;
+/// the stories test the real processes.
 package struct TrialWorld {
   static let door = ControllerIdentifier("door")
   static let phone = ControllerIdentifier("phone")
@@ -83,8 +83,8 @@ package struct TrialWorld {
   /// When the lock offers again to a phone that has not spoken.
   private var offerDue: Instant?
 
-  /// How long the phone's system takes to tell the policy about a link, as seen on machines: by thawing the app and,
-  /// below, by starting it.
+  /// How long the phone's system takes to tell the policy about a link, as measured on machines: when it thaws the app,
+  /// and when it starts the app.
   static let thawTime: Duration = .milliseconds(300)
   static let launchTime: Duration = .seconds(2)
   private let tellingTime: Duration
@@ -141,7 +141,7 @@ package struct TrialWorld {
 
   package mutating func pass(_ duration: Duration) { run(until: now + duration) }
 
-  /// Where the hand is that turns the bolt: at the thumb-turn, or at the key.
+  /// The side of the hand that turns the bolt: at the thumb-turn, or at the key.
   package enum Hand: Sendable { case inside, outside }
 
   /// A person turns the bolt by hand.
@@ -158,13 +158,13 @@ package struct TrialWorld {
     }
   }
 
-  /// What comes next is what counts.
+  /// Forgets what happened so far, because only what follows counts.
   package mutating func forgetOpenings() {
     openings = []
     questions = 0
   }
 
-  /// The owner says: open.
+  /// The owner tells the phone to open.
   package mutating func sayOpen() { tell(.unlockAsked) }
 
   /// Someone opens the door, or shuts it; without a sensor nobody knows.
@@ -179,7 +179,8 @@ package struct TrialWorld {
     "left \(policy.state.hasLeft == true) lock \(whereabouts) bolt \(isBoltLocked) linked \(isLinked) at \(distance) \(now.seconds)"
   }
 
-  /// Somebody may be leaving: the lock offers to who it knows, and again ten seconds after each answer.
+  /// Somebody may be leaving, so the lock sends an offer to a phone that it knows, and again ten seconds after each
+  /// answer.
   private mutating func offerLook() {
     guard link != nil, hasSpoken, isSomebodyLeaving,
       !pending.contains(where: { $0.event == .offerReceived })
@@ -332,7 +333,7 @@ package struct TrialWorld {
       if isBoltLocked { isLockedAtHome = true }
       answer(.unknownOperation, after: .milliseconds(120))
     case .unlock(.word): open(because: .word)
-    // Nobody asks for that in a trial.
+    // No trial asks the lock to lock.
     case .lock: break
     case .unlock, .unlockUnlessHome, .unlockIfLeft:
       if isBoltLocked, isLockedFromInside {
@@ -359,7 +360,7 @@ package struct TrialWorld {
   private mutating func open(because reason: OpeningReason) {
     let time = milliseconds
     sensor?.comes(Self.me, isOnApproach: reason == .approach, at: time)
-    // What is open already does not open.
+    // If the bolt is unlocked already, this is no opening.
     if isBoltLocked {
       openings.append(Opening(at: now, distance: distance, because: reason))
       if Trial.isTracing { print("opens", trace, policy.state.approach.map { "\($0)" } ?? "") }
@@ -372,7 +373,7 @@ package struct TrialWorld {
     answer(.done, after: .milliseconds(700))
   }
 
-  /// With the next offer right behind it.
+  /// The lock sends its answer, and the next offer right after it.
   private mutating func answer(_ answer: HomeAnswer, after duration: Duration) {
     pending.append((now + duration, .answered(answer, bolt: isBoltLocked ? .locked : .unlocked)))
     pending.append((now + duration + .milliseconds(50), .offerReceived))

@@ -39,7 +39,7 @@ package enum Trial: String, Sendable, CaseIterable {
   /// The door's radio is dead for a while at night. The phone lies somewhere at home, and the bolt was locked by
   /// hand.
   case jamAtNight = "jam at night"
-  /// The same, minutes after a parcel was taken in or a visitor left.
+  /// As `jamAtNight`, but minutes after a parcel was taken in or a visitor left.
   case jamAfterParcel = "jam within 10 min of a parcel"
   /// An evening at home, from room to room and past the door, with three outages of the radio.
   case eveningAtHome = "evening at home"
@@ -78,7 +78,7 @@ package enum Trial: String, Sendable, CaseIterable {
       var world = TrialWorld(
         seed: seed, physics: physics, phoneAt: hasSensor ? (-2, 1) : (0.8, 0.4), isAppDead: isAppDead,
         lock: lock, configuration: Self.configuration)
-      // At home first, because the very first link does not count as an arrival.
+      // The trial begins at home, because the very first link does not count as an arrival.
       world.isBoltLocked = false
       world.pass(.seconds(30))
       world.measureRooms(Self.measuredRooms, beside: hasSensor ? (-2, 1) : (0.8, 0.4), &dice)
@@ -128,7 +128,7 @@ package enum Trial: String, Sendable, CaseIterable {
       if hasSensor {
         world.comeHome(&dice)
       } else {
-        // Whoever is at home has locked behind them.
+        // The owner is at home, and has locked the door.
         world.pass(.seconds(60))
         world.turnByHand(isLocked: true, from: .inside)
       }
@@ -150,7 +150,7 @@ package enum Trial: String, Sendable, CaseIterable {
       world.jam(true)
       world.pass(.seconds(draw(5...7200)))
       world.jam(false)
-      // Asleep, or up by then and on the way to the kitchen, which is beside the door.
+      // The owner is asleep or already up, and then goes to the kitchen, which is beside the door.
       world.pass(.seconds(draw(0...1800)))
       world.walk(to: -1, 0.5, metresPerSecond: draw(0.5...1.5))
       world.pass(.seconds(600))
@@ -177,7 +177,7 @@ package enum Trial: String, Sendable, CaseIterable {
         world.jam(true)
         world.stayAtHome(draw(5...300), &dice)
         world.jam(false)
-        // As long as an approach may last.
+        // An approach may last as long as this.
         world.stayAtHome(960, &dice)
       }
       finish(world, seed, &figures)

@@ -2,19 +2,21 @@ import CoreBluetoothTestKit
 import Foundation
 import LockProtocol
 
-/// How long a command takes to the lock, from the moment when the link is up: over the simulated bluetoothd and latchkeyd of
-/// two machines, with the protocol's own messages. The machines' own time is not in it.
+/// How long a command takes to reach the lock, from the moment when the link is up. It goes over the simulated
+/// bluetoothd and latchkeyd of two machines, with the protocol's own messages. The computing time of real machines is
+/// not included.
 package struct AcceptanceTimes: Sendable {
   /// In the order of the arrivals, in seconds.
   package private(set) var times: [Double] = []
-  /// Arrivals after which the lock had accepted nothing after ten seconds.
+  /// How many arrivals had no accepted command after ten seconds.
   package private(set) var missed = 0
-  /// What the phone wrote and read, in all arrivals.
+  /// How often the phone wrote and read, in all arrivals.
   package private(set) var writes = 0
   package private(set) var reads = 0
-  /// Messages of the attribute protocol from the link to the lock's acceptance, both sides' and their bluetoothds', in all arrivals.
+  /// How many messages of the attribute protocol both sides and their bluetoothds sent from the link to the lock's
+  /// acceptance, in all arrivals.
   package private(set) var messages = 0
-  /// The same of the first meeting, when the phone has discovered nothing yet.
+  /// The same numbers for the first meeting, before which the phone has discovered nothing.
   package private(set) var firstMessages = 0
   package private(set) var firstWrites = 0
   package private(set) var firstReads = 0
@@ -42,7 +44,7 @@ package struct AcceptanceTimes: Sendable {
     }
     home.open("org.example.door")
     home.open(app)
-    // An app is there when its process has run for a moment.
+    // The app exists only after its process has run for a moment.
     var spent = Duration.zero
     while spent < .seconds(60), (home.app("org.example.door") as? Door)?.accepted.isEmpty != false {
       await home.advance(by: .milliseconds(10))
@@ -57,7 +59,7 @@ package struct AcceptanceTimes: Sendable {
     writes.count = 0
     for number in 0..<count {
       home.move("phone", x: 500)
-      // Any phase of the advertisements and the link.
+      // The time differs for each arrival, so that every phase of the advertisements and the link occurs.
       await home.advance(by: .milliseconds(15_000 + number * 7919 % 1000))
       if isDead { home.kill(app) }
       await home.advance(by: .seconds(1))

@@ -14,9 +14,9 @@ package enum ArrivalTable {
     package let reads: Int
   }
 
-  /// What `setup lock` and latchkeyd ask for.
+  /// The advertising interval that `setup lock` and latchkeyd ask for.
   package static let advertising: Duration = .microseconds(152_500)
-  /// The kernel's own, in each 60 ms.
+  /// How long the kernel's scan listens in each 60 ms.
   package static let scanWindow: Duration = .milliseconds(30)
 
   package static func row(_ count: Int, seed: UInt64, connectionInterval: Duration, isDead: Bool) async -> Row? {

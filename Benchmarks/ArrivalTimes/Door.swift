@@ -5,7 +5,7 @@ import LockCryptography
 import LockFirmware
 import LockProtocol
 
-/// A lock's radio and firmware, with nothing else: no bolt, no log.
+/// The radio and the firmware of a lock, without a bolt or a log.
 final class Door: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable {
   private let clock: SimulatedClock
   private var firmware: LockFirmware<SwiftCryptography>

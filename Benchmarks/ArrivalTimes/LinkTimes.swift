@@ -61,7 +61,7 @@ package struct LinkTimes: Sendable {
       .setScan(
         phone,
         ScanParameters(interval: scanInterval, window: scanWindow, isActive: false, filtersDuplicates: false)))
-    // Any phase of the two.
+    // The time differs for each seed, so that every phase of the two occurs.
     run(until: now + .microseconds(Int64(seed &* 7919 % 5_000_000)))
     let begin = now
     put(.setShielded(phone, false))

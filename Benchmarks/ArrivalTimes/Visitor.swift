@@ -31,7 +31,7 @@ final class Visitor: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @
   private var writtenAt: Duration?
   private let writes: Writes
 
-  /// Outlives the app's process.
+  /// Counts writes. It outlives the app's process.
   final class Writes: @unchecked Sendable { var count = 0 }
 
   init(_ keys: Keys, clock: SimulatedClock, writes: Writes) {

@@ -1,7 +1,7 @@
 import Foundation
 import Worlds
 
-/// Lines that a process says, for a thread that waits for one of them.
+/// The lines that a process prints, for a thread that waits for one of them.
 final class Announcements: @unchecked Sendable {
   private let condition = NSCondition()
   private var lines: [String] = []
@@ -14,7 +14,7 @@ final class Announcements: @unchecked Sendable {
     }
   }
 
-  /// Nothing more is said.
+  /// Notes that no more lines will come.
   func end() {
     condition.withLock {
       hasEnded = true

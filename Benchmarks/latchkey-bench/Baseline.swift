@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Worlds
 
-/// What was measured, beside what is wanted.
+/// A measured figure, and its target.
 struct Figure: Sendable, Codable {
   enum Target: Sendable {
     case atMost(Double)
@@ -19,7 +19,7 @@ struct Figure: Sendable, Codable {
   var name: String
   var value: Double
   var unit = ""
-  /// `nil` if nothing was promised.
+  /// The value that was promised, or `nil` if none was.
   var target: Target?
 
   enum CodingKeys: String, CodingKey {
@@ -32,7 +32,7 @@ struct Figure: Sendable, Codable {
   }
 }
 
-/// The figures of an earlier run, which are kept with the sources.
+/// The figures of an earlier run, which are stored with the sources.
 struct Baseline: Sendable, Codable {
   var machine: String
   var date: String
@@ -48,10 +48,10 @@ struct Baseline: Sendable, Codable {
     try (encoder.encode(self) + Data("\n".utf8)).write(to: URL(fileURLWithPath: path))
   }
 
-  /// What a figure was, or `nil` if it is new.
+  /// The figure's value in the earlier run, or `nil` if the figure is new.
   func last(_ name: String) -> Double? { figures.first { $0.name == name }?.value }
 
-  /// The figures that have become worse by more than a tenth. All of them are better if they are smaller.
+  /// The figures that have become worse by more than a tenth. For all of them, smaller is better.
   func worse(_ now: [Figure]) -> [Figure] {
     now.filter { figure in last(figure.name).map { figure.value > $0 * 1.1 } ?? false }
   }

@@ -37,7 +37,7 @@ enum Benchmark {
     var toUnlockVirtual: Distribution
   }
 
-  /// Passes on what the story does, one line a step.
+  /// Passes on the steps of a story, one line for each.
   private static func passingOn(_ progress: @escaping @Sendable (String) -> Void) -> @Sendable (StoryNews) -> Void {
     { news in
       if case .recorded(let entry) = news, entry.process == Recorded.orchestrator { progress(entry.message) }
@@ -115,7 +115,7 @@ enum Benchmark {
   }
 
   struct Rest: Sendable, Equatable {
-    /// Fifteen seconds of real time after the last work: latchkeyd gives memory back after five.
+    /// Measured after fifteen seconds of real time without work, because latchkeyd gives memory back after five.
     var residentKiB: Int
     var proportionalKiB: Int
     /// From its start until all requests were armed, and a status was asked for. `nil` with one request.

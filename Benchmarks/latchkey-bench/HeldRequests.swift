@@ -9,21 +9,21 @@ import LatchkeyDaemon
 import TimeTypes
 import Worlds
 
-/// What the decisions about many connection requests of one app cost, without latchkeyd around them: memory for each
-/// request, the time from the start to the app's restoration, and what single events cost after that.
+/// What the decisions about many connection requests of one app cost, without the rest of latchkeyd: the memory for
+/// each request, the time from the start to the app's restoration, and the cost of single events after that.
 struct HeldRequests {
   struct Figures {
-    /// From the opening of the store to the records in it.
+    /// Seconds from the opening of the store until its records are read.
     var reading: Double
-    /// From there to the app's restoration.
+    /// Seconds from then to the app's restoration.
     var seconds: Double
-    /// Both, of the processor.
+    /// The processor time of both parts.
     var processorSeconds: Double
     var bytesPerRequest: Double
     var restored: Int
   }
 
-  /// One event, with the answers that it brings about.
+  /// A kind of event. Its cost includes the answers that it leads to.
   enum Kind: String, CaseIterable {
     case timePasses = "time that passes"
     case linkComes = "a link that comes"
@@ -83,7 +83,7 @@ struct HeldRequests {
     withExtendedLifetime(stateFolder) {}
   }
 
-  /// Starts with this many requests, which belong to so many apps in equal shares. One of the apps runs.
+  /// Starts with this many requests, spread evenly over a number of apps. One of the apps runs.
   init(holding count: Int, apps: Int = 1) { self.init(Self.records(count, apps: apps), count, apps: apps) }
 
   private init(_ stored: StoredState, _ count: Int, apps: Int = 1) {
@@ -150,7 +150,7 @@ struct HeldRequests {
             path: Self.path(0), interface: InterfaceName.device, changed: properties, invalidated: []))))
   }
 
-  /// Carries out an event, and the answers to what it asks of bluetoothd and of the app.
+  /// Carries out an event. Answers what it asks of bluetoothd and of the app, and carries those answers out, too.
   private mutating func carryOut(_ event: BluetoothSystem.Event) {
     var open = [event]
     var next = 0
@@ -212,7 +212,7 @@ struct HeldRequests {
     ]
   }
 
-  /// Of the first device.
+  /// A characteristic of the first device.
   private static let characteristic = path(0).appending("service0010").appending("char0011")
 
   private static func name(_ number: Int) -> String { number == 0 ? app : "\(app)\(number)" }

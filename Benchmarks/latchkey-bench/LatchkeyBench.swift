@@ -114,7 +114,7 @@ import Worlds
     try await report(executables)
   }
 
-  /// Prints all figures, each beside what is wanted and what it was, and keeps them for the next run.
+  /// Prints all figures, each beside its target and its earlier value, and stores them for the next run.
   private func report(_ executables: Executables) async throws {
     let report = Report(executables: executables, relaunches: relaunches, requests: requests, progress: Self.say)
     var figures = try await report.figures()

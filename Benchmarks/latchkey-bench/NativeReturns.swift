@@ -9,12 +9,13 @@ import JournalEvents
 import LockCryptography
 import Worlds
 
-/// The return of an owner whose agent is dead, with real processes and in real time: a simulated radio, two buses, a lock,
-/// and on the phone latchkeyd, which starts the agent. There is no conductor, so nothing waits but these programs for each other.
+/// The return of an owner whose agent is dead, with real processes and in real time: a simulated radio, two buses, a
+/// lock, and on the phone latchkeyd, which starts the agent. There is no conductor, so the programs wait only for each
+/// other.
 ///
-/// The agent judges how the link came up by two readings of the signal, and rests in between (`HomeConfiguration.signalInterval`).
-/// The simulated radio answers a reading at once, and a link's event is told at once. So what is measured, from the link-up on, is the
-/// time of the programs and that rest, which is taken off.
+/// The agent judges how the link came up by two readings of the signal, and rests in between
+/// (`HomeConfiguration.signalInterval`). The simulated radio answers a reading at once, and reports a link at once. So
+/// the time that is measured from the link-up on is that of the programs and of that rest, and the rest is subtracted.
 final class NativeReturns {
   /// In milliseconds since the radio's link-up, of one return.
   struct Return: Sendable {
@@ -24,8 +25,8 @@ final class NativeReturns {
     var restored: Double
     /// It has judged the approach, without the rest between its two readings of the signal.
     var judged: Double
-    /// The processor time of each process in the `window` from the phone's way into reach on: the link's and the judgement's, and
-    /// those of some more readings of the signal.
+    /// The processor time of each process in the `window` that begins when the phone comes into reach. It includes the
+    /// link, the judgement, and some more readings of the signal.
     var processor: [Process: Double]
   }
 
@@ -36,11 +37,11 @@ final class NativeReturns {
     case simulator = "bluez-simulator"
   }
 
-  /// Where the machines' files are: on the disk, whose flushes count, or in memory.
+  /// The folders for the machines' files: on the disk, whose flushes take time, and in memory.
   static let disk = FileManager.default.temporaryDirectory.path
   static let memory = "/dev/shm"
 
-  /// What was measured, a line for each part, in Markdown.
+  /// The results as a table in Markdown, with a line for each part.
   static func table(_ returns: [Return]) -> String {
     func row(_ name: String, _ value: (Return) -> Double?) -> String {
       let times = Benchmark.Distribution(returns.compactMap(value))
@@ -74,10 +75,10 @@ final class NativeReturns {
   private var requests = 0
   private let said = Announcements()
   private var journal: JournalReader
-  /// What the journal has and was not waited for yet.
+  /// Entries of the journal that no `wait` has returned or passed over yet.
   private var entries: ArraySlice<JournalEntry> = []
 
-  /// - Parameter place: the folder in which the machines have theirs.
+  /// - Parameter place: the folder that gets the machines' folders.
   static func measure(_ count: Int, in place: String, progress: (String) -> Void) throws -> [Return] {
     let folder = "\(place)/latchkey-bench-\(UUID())"
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -130,7 +131,7 @@ final class NativeReturns {
     try control?.perform(.openApp(bundleIdentifier: agent))
     try wait(for: Recorded.Agent.subscribed)
     try control?.perform(.leaveApp(bundleIdentifier: agent))
-    // An agent that has never met the lock has nothing to come back to.
+    // An agent that has never met the lock has no request to come back to.
     try wait(for: Recorded.Agent.statusAnswered)
     try move(x: 500)
     try wait(for: Recorded.Radio.linkDown)
@@ -190,7 +191,7 @@ final class NativeReturns {
 
   // MARK: Returns
 
-  /// The processes of apps, by what latchkeyd has recorded.
+  /// The processes of the agent so far, by latchkeyd's records.
   private var agents: Set<pid_t> = []
   private var agent: pid_t = 0
 
@@ -206,7 +207,7 @@ final class NativeReturns {
     let before = processorTimes()
     // At the edge of the range: the link comes up weak.
     try move(x: 25)
-    // Nothing is read meanwhile, so that the machine has only that to do.
+    // Nothing is read in this time, so that the machine works only on the return.
     usleep(Self.window)
     let up = try wait(for: Recorded.Radio.linkUp)
     let launched = try wait(for: Recorded.Daemon.appLaunched)
@@ -225,7 +226,7 @@ final class NativeReturns {
       processor: after.merging(before.filter { $0.key != .agent }) { $0 - $1 })
   }
 
-  /// In milliseconds, since the start of each process.
+  /// The processor time of each process since its start, in milliseconds.
   private func processorTimes() -> [Process: Double] {
     let processes: [Process: pid_t?] = [
       .agent: agent, .daemon: daemons["phone"]?.pid, .bus: busProcess, .simulator: simulator?.process.pid,
@@ -238,14 +239,14 @@ final class NativeReturns {
     }
   }
 
-  /// The shell's child: the shell ends it with this process.
+  /// The bus's own process, a child of the shell that ends the bus with this process.
   private lazy var busProcess: pid_t? = buses["phone"].flatMap { bus in
     let children = try? String(
       contentsOfFile: "/proc/\(bus.process.pid)/task/\(bus.process.pid)/children", encoding: .utf8)
     return children?.split(separator: " ").compactMap { pid_t($0) }.first
   }
 
-  /// Returns when this was recorded, and forgets all before it.
+  /// Returns when this was recorded, and forgets all entries before it.
   @discardableResult
   private func wait(for event: some JournalEvent) throws -> JournalEntry {
     let deadline = ContinuousClock.now + .seconds(60)

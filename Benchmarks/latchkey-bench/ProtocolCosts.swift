@@ -8,8 +8,8 @@ import LockProtocol
 import LockRecords
 import Logging
 
-/// What the lock's protocol costs: the sessions of both sides, a guest's command at a lock with many revocations, a long log. Each
-/// figure is processor time of this process, the least of several rounds.
+/// What the lock's protocol costs: the sessions of both sides, a guest's command at a lock with many revocations, and a
+/// long log. Each figure is processor time of this process, and the least of several rounds.
 enum ProtocolCosts {
   private typealias PrivateKey = Curve25519.KeyAgreement.PrivateKey
 
@@ -110,10 +110,10 @@ enum ProtocolCosts {
 
   // MARK: Revocations
 
-  /// As many as a lock can have.
+  /// As many revoked grants as a lock can have.
   private static let mostRevoked = AccessState.listLimit * RevocationList.maximumCount
 
-  /// What a guest's command costs the whole firmware, from the write to the answer.
+  /// What a guest's command costs the firmware as a whole, from the write to the answer.
   private static func command(revoked: Int) throws -> Double {
     let (lockKey, guestKey, identity) = (PrivateKey(), PrivateKey(), try identity())
     let owners = (0..<AccessState.listLimit).map { _ in
@@ -185,8 +185,8 @@ enum ProtocolCosts {
     var oldestAgain = Double.infinity
   }
 
-  /// In memory: a record is durable when the disk says so, and a million times that is an hour of waiting for the disk, which
-  /// is none of the processor time that is measured.
+  /// The log is in memory. On a disk, a million records would wait an hour for the disk to say that they are durable,
+  /// and that is not processor time.
   private static func log(_ count: UInt64, progress: (String) -> Void) throws -> LogCosts {
     let memory = URL(fileURLWithPath: "/dev/shm")
     let folder = memory.appendingPathComponent("latchkey-bench-\(UUID().uuidString)")

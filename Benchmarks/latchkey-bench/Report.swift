@@ -34,7 +34,7 @@ struct Report {
     return try await figures + arrivalTimes() + Ratios.measure(executables: executables, progress: progress)
   }
 
-  /// The agent's, from the radio's link-up on.
+  /// The figures for starts of the agent, from the radio's link-up on.
   private func starts() throws -> [Figure] {
     let measured = try Benchmark.relaunches(relaunches, executables: executables, progress: progress)
     func figure(_ name: String, _ times: Benchmark.Distribution, _ percent: Double, _ target: Figure.Target?) -> Figure
@@ -53,7 +53,7 @@ struct Report {
     ]
   }
 
-  /// The same way without the world, as much in real time as is the programs' own.
+  /// The figures for the same return in real time, without a simulated world: only the programs' own time.
   private func nativeReturns() throws -> [Figure] {
     try [("on the disk", NativeReturns.disk), ("in memory", NativeReturns.memory)].flatMap { name, place in
       let measured = try NativeReturns.measure(relaunches, in: place, progress: progress)

@@ -6,9 +6,10 @@ import Glibc
 import JournalEvents
 import Worlds
 
-/// Notifications and write round trips a second of three clients of one peripheral, in one run on one simulated radio: an app on
-/// Core Bluetooth and latchkeyd, a program on bleak, and one in C over sd-bus alone. The peripheral is the same program in C for
-/// all of them, and the clients come in turns. The simulator leaps over the radio's waits: the programs are what takes time.
+/// Notifications and write round trips a second of three clients of one peripheral, in one run on one simulated radio:
+/// an app on Core Bluetooth and latchkeyd, a program on bleak, and a program in C over sd-bus alone. The peripheral is
+/// the same program in C for all of them, and the clients take turns. The simulator skips the radio's waits, so what
+/// takes time are the programs.
 final class Throughput {
   enum Client: String, CaseIterable, Sendable {
     case latchkey = "Core Bluetooth, over latchkeyd"
@@ -21,7 +22,7 @@ final class Throughput {
     var seconds = 2.0
     /// Rounds of each kind in one turn of a client, after one that warms up.
     var rounds = 1
-    /// How often each client comes.
+    /// How many turns each client gets.
     var turns = 3
     /// How many notifications the peripheral sends for a write.
     var burst = 500
@@ -34,15 +35,16 @@ final class Throughput {
   private var buses: [BusDaemon] = []
   private var peripheral: RunningProcess?
   private var simulator: LineProcess?
-  /// How often latchkeyd was started. Each start has a state of its own: that of the last one still says that its app runs.
+  /// How often latchkeyd was started. Each start has its own state folder, because the last one's still says that its
+  /// app runs.
   private var starts = 0
-  /// What the simulator has said and was not waited for yet.
+  /// The simulator's lines that were not waited for yet.
   private let said = Announcements()
   /// How long one turn may take: it measures, and connects and disconnects, which takes some seconds.
   private var limit: Duration { .seconds(30 + 4 * options.seconds * Double(options.rounds)) }
   private var python: String { "\(sources)/../../.build/python/bin/python3" }
 
-  /// Rates of each client, of all rounds.
+  /// Measures the rates of each client, in all rounds.
   static func measure(_ options: Options, progress: (String) -> Void) throws -> [Client: ThroughputRates] {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("latchkey-bench-\(getpid())").path
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -158,7 +160,7 @@ final class Throughput {
     let file = "\(folder)/phone/rates"
     unlink(file)
     guard mkfifo(file, 0o600) == 0 else { throw WorldError("\(file): \(String(cString: strerror(errno)))") }
-    // With a writer of its own, it does not end before the app has opened it.
+    // This side also opens the pipe for writing, so reading does not end before the app has opened it.
     let fifo = open(file, O_RDWR | O_CLOEXEC)
     guard fifo >= 0 else { throw WorldError("\(file): \(String(cString: strerror(errno)))") }
     defer { close(fifo) }
@@ -226,7 +228,7 @@ final class Throughput {
 
   // MARK: The report
 
-  /// Ratios, each with what was promised: at least that.
+  /// Ratios of Latchkey's rates to another client's, each with the least value that was promised.
   static func ratios(_ rates: [Client: ThroughputRates]) -> [(name: String, value: Double, target: Double)] {
     func ratio(_ kind: KeyPath<ThroughputRates, [Double]>, _ other: Client) -> Double {
       guard let own = rates[.latchkey], let others = rates[other] else { return 0 }

@@ -117,7 +117,7 @@ final class ThroughputApp: NSObject, CBCentralManagerDelegate, CBPeripheralDeleg
     if plan.first?.phase == .writes { end(of: 1) }
   }
 
-  /// So many notifications, or writes, are done.
+  /// This many notifications or writes are done.
   private func end(of number: Int) {
     count += number
     guard let current = plan.first else { return }
@@ -133,7 +133,8 @@ final class ThroughputApp: NSObject, CBCentralManagerDelegate, CBPeripheralDeleg
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
   ) {
     guard plan.isEmpty else { return fail("the link was lost") }
-    // Not before: whoever reads the figures ends latchkeyd, which has to let go of the link for the next client.
+    // The figures are written only now, because their reader then ends latchkeyd, which must let go of the link for the
+    // next client.
     let rates = ThroughputRates(
       notifications: results[.notifications] ?? [], writes: results[.writes] ?? [])
     guard let data = try? JSONEncoder().encode(rates), let output = FileHandle(forWritingAtPath: file) else {
