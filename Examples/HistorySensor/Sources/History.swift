@@ -26,7 +26,7 @@ final class History {
     try JSONEncoder().encode(values).write(to: url, options: .atomic)
   }
 
-  /// They are numbered from 1.
+  /// The records with numbers above `last`. The first record has the number 1.
   func records(after last: Int) -> [Record] {
     guard last < values.count else { return [] }
     return values[last...].enumerated().map { Record(number: last + $0.offset + 1, value: $0.element) }

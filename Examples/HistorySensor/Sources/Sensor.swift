@@ -1,8 +1,8 @@
 import CoreBluetooth
 import Foundation
 
-/// Serves what it has measured, to whoever asks, whenever they come: to a request for the records after a number it answers
-/// with one indication each, and an empty one at the end.
+/// Serves its measurements to any reader at any time. A reader asks for the records after a number, and gets one
+/// indication for each, and an empty one at the end.
 ///
 /// While the app is suspended or dead, the system keeps its services and its advertisement, and wakes or relaunches it for
 /// a request. The app needs the background mode `bluetooth-peripheral` and a restore identifier.
@@ -34,7 +34,7 @@ final class Sensor: NSObject, CBPeripheralManagerDelegate {
 
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
     guard peripheral.state == .poweredOn else {
-      // Bluetooth that was switched off has forgotten the service. What is restored while it is off stays.
+      // The service ends when Bluetooth is switched off. A service that is restored while Bluetooth is off stays.
       if isBluetoothOn { characteristic = nil }
       isBluetoothOn = false
       return

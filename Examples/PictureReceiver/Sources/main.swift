@@ -43,7 +43,7 @@ final class Receiver: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable
       })
   }
 
-  /// A second later, when nothing refers to the channel any more.
+  /// Prints the number a second later, when nothing refers to the channel any more.
   private func tellDescriptorsSoon() {
     Task {
       try await Task.sleep(for: .seconds(1))
@@ -51,7 +51,7 @@ final class Receiver: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable
     }
   }
 
-  /// How many files and sockets this process has open: none of a channel that is over.
+  /// Prints how many files and sockets this process has open. None of them may belong to a channel that has ended.
   private func tellDescriptors() {
     let count = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
     print("latchkey: idle descriptors=\(count) transfers=\(transfers.count)")
