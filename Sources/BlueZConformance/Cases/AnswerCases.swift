@@ -1,7 +1,8 @@
 import BlueZ
 import BusValue
 
-/// What bluetoothd makes of applications' answers and of what they take away, and of clients' changes of mind.
+/// What bluetoothd does with applications' answers, with services that they remove, and with clients that change their
+/// minds.
 enum AnswerCases {
   static let all = [answers, handles, changes, removal, together]
 

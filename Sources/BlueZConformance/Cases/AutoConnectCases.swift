@@ -1,7 +1,7 @@
 import BlueZ
 import BusValue
 
-/// What each request for a connection outlives.
+/// For each kind of connection request: which events it survives.
 enum AutoConnectCases {
   static let all = [
     bondOnly, profile, applicationKilled, disconnectDisarms, trusted, failedConnectRearms, adapterOff, blocked,

@@ -169,7 +169,7 @@ enum BatteryCases {
 }
 
 extension Stage {
-  /// The lock has a Battery Service with 80 %, and advertises.
+  /// Gives the lock a Battery Service with 80 %, and advertises.
   func lockTellsOfBattery() async throws {
     let lock = lock.main
     try await step("the lock tells of its battery") {

@@ -70,7 +70,7 @@ enum ConnectionCases {
     try await stage.step("blocked") {
       try await stage.success(phone.set("lock", InterfaceName.device, "Blocked", .bool(true)))
     }
-    // The other side's words are left out: a link of a moment may be seen or not.
+    // The other side's lines are left out, because it may or may not see a link that lasts only a moment.
     try await stage.step("Connect") {
       try await stage.expectError(
         phone.device("Connect"), "org.bluez.Error.Failed", "le-connection-abort-by-local")

@@ -11,7 +11,7 @@ enum LinkStartCases {
   /// Another value with the same beginning.
   private static func long(_ number: UInt8) -> [UInt8] { long.dropLast() + [number] }
 
-  /// Bonded, subscribed, and away.
+  /// Bonds and subscribes the phone, and then takes it away.
   private static func away(_ stage: Stage) async throws {
     try await stage.bond(profile: stage.phone.main)
     try await stage.step("the phone subscribes") {
@@ -23,7 +23,8 @@ enum LinkStartCases {
     try await stage.step("lost") { try await stage.lose() }
   }
 
-  /// What the phone's bluetoothd shows of the link now; `nil` if nothing. How often one asks is chance, and not recorded.
+  /// The MTU that the phone's bluetoothd shows now, or `nil` if it shows none. How often this is asked depends on
+  /// chance, so it is not recorded.
   private static func mtu(_ stage: Stage) async throws -> Value? {
     let call = stage.phone.main.call(
       offer, "org.freedesktop.DBus.Properties", "GetAll", [.string(InterfaceName.gattCharacteristic)],
@@ -38,10 +39,10 @@ enum LinkStartCases {
     }
   }
 
-  /// The phone returns, and something is done when the link can be used and its MTU is not agreed on. That takes a tenth of a
-  /// second, which a busy host may miss: then the phone leaves and returns again.
+  /// The phone returns, and something is done while the link can be used but its MTU is not agreed on yet. That time is
+  /// a tenth of a second, which a busy host may miss. In that case the phone leaves and returns again.
   ///
-  /// - Parameter wasLate: whether it was done at another moment, as is seen when the services are resolved.
+  /// - Parameter wasLate: whether it was done too late, which shows when the services are resolved.
   private static func early(
     _ stage: Stage, _ body: () async throws -> Void, wasLate: () -> Bool
   ) async throws {

@@ -1,10 +1,10 @@
 /// Why a difference between the simulator and bluetoothd is accepted.
 package struct Explanation: Sendable, Hashable, CustomStringConvertible {
-  /// `nil`: in every case.
+  /// The case, or `nil` for every case.
   package var caseName: String?
-  /// The steps it is about; `nil`: all steps.
+  /// The steps, or `nil` for all steps.
   package var steps: [String]?
-  /// Which lines: each of these texts matches the lines that contain it.
+  /// The lines of each side that the explanation is about: each text stands for all lines that contain it.
   package var simulator: [String]
   package var bluetoothd: [String]
   /// Lines that both transcripts have, at different places.
@@ -123,7 +123,7 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
     Explanation(
       in: "a passive scan", steps: ["a discovery beside it", "and after it"], simulator: ["lock RSSI is there"],
       bluetoothd: ["lock RSSI is there"], heading: chance, isChance: true),
-    // What the other side sees of the link that Connect makes.
+    // What the other side sees of the link that `Connect` makes is chance.
     Explanation(
       in: "a device that is blocked", steps: ["Connect", "Pair", "connected"],
       simulator: ["phone Connected = ", "+ phone Device1", "- phone Device1"],

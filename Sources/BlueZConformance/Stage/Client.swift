@@ -29,9 +29,9 @@ final class Client: Sendable {
   let column: String
   private let bus: Bus
   private let recorder: Recorder
-  /// Whether it listens to bluetoothd's signals. One client of a machine does.
+  /// Whether it records bluetoothd's signals. One client of each machine does.
   private let isObserver: Bool
-  /// The client that knows the objects' names, if this one does not hear of the objects itself.
+  /// The client whose names for objects are used, if this client does not hear of the objects itself.
   private let names: Client?
 
   private struct State {
@@ -203,7 +203,7 @@ final class Client: Sendable {
 
   private func ownerChanged(_ owner: String?, _ bus: isolated Bus) {
     let isFirst = state.withLock { $0.appearances == 0 }
-    // As with objects: the line comes before the case sees it.
+    // As with objects, the line is recorded before the case sees the change.
     if isObserver, !isFirst { record(owner == nil ? "bluetoothd leaves the bus" : "bluetoothd is on the bus") }
     state.withLock { state in
       state.isBluetoothdThere = owner != nil
@@ -246,15 +246,15 @@ final class Client: Sendable {
     }
   }
 
-  /// Records what a message changes, and then shows it to the case. A case that sees a change at once makes its next call, whose
-  /// line must come after those of the change.
+  /// Records the lines of a message, and then shows the case what has changed. In the other order, a case could make
+  /// its next call first, and the line of that call would come before these.
   private func record(_ lines: [String], making book: ObjectBook) {
     recorder.record(lines, in: column)
     state.withLock { $0.book = book }
     recorder.notifier.bump()
   }
 
-  /// What names objects once the book is like this.
+  /// The names of objects after this change.
   private func naming(_ own: ObjectBook) -> ObjectBook { names?.book ?? own }
 
   private func added(_ path: ObjectPath, _ interfaces: Interfaces) {

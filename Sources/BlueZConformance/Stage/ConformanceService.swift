@@ -1,7 +1,8 @@
 import BlueZ
 import BusValue
 
-/// What the lock serves in the cases: one service with everything that a door's has, and another that comes and goes.
+/// What the lock serves in the cases: one service with all kinds of characteristics that a door needs, and a second
+/// service that is added and removed.
 enum ConformanceService {
   static let service = "c0f0a000-3c0c-4d6a-9a42-1c6f3d8e7b10"
   /// Read and notify.

@@ -50,10 +50,10 @@ final class Recorder: Sendable {
     }
   }
 
-  /// What came before the first step does not belong to the case.
+  /// Forgets everything so far. What came before the first step does not belong to the case.
   func forget() { state.withLock { $0.steps = [] } }
 
-  /// The step begins again.
+  /// Forgets the lines of the present step, which begins again.
   func forgetThisStep() {
     state.withLock { state in
       if let last = state.steps.indices.last { state.steps[last].columns = [] }

@@ -38,14 +38,14 @@ final class Stage {
     phone.closeAll()
   }
 
-  /// Does something and records the consequences, until nothing more happens.
+  /// Does something, and records everything that follows until nothing more happens.
   func step(_ title: String, quiet: Duration? = nil, _ body: () async throws -> Void = {}) async throws {
     recorder.begin(step: title)
     try await body()
     await recorder.settle(quiet: quiet ?? world.quiet, atMost: .seconds(90))
   }
 
-  /// Checks what the documentation says must hold.
+  /// Records a failure unless this is true. For what the documentation promises.
   func expect(_ isTrue: Bool, _ text: String) {
     if !isTrue { recorder.fail(text) }
   }
@@ -144,13 +144,13 @@ final class Stage {
     }
   }
 
-  /// The link is lost by distance.
+  /// Moves the machines out of each other's range until the link is lost.
   func lose() async throws {
     try await perform(.range(false))
     try await need("the loss") { !phone.isConnected && !lock.isConnected }
   }
 
-  /// Back in range. Returns whether the phone connects by itself in time.
+  /// Moves the machines into range again. Returns whether the phone connects by itself in time.
   func returns(within limit: Duration = .seconds(40)) async throws -> Bool {
     try await perform(.range(true))
     return await recorder.wait(atMost: limit) { [phone, lock] in
@@ -158,7 +158,7 @@ final class Stage {
     } ?? false
   }
 
-  /// A machine's bluetoothd ends and comes back.
+  /// Ends a machine's bluetoothd, and starts it again.
   func restart(_ party: Party, killed: Bool) async throws {
     let before = party.main.appearances
     try await perform(.stopBluetoothd(party.name, killed: killed))

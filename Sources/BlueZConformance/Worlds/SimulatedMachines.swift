@@ -40,7 +40,8 @@ package final class SimulatedMachines: ConformanceWorld {
   package func begin(_ setup: WorldSetup) async throws {
     await end()
     let buses = try MachineName.allCases.map(startBus)
-    // The air between the virtual machines loses nothing either, so chance decides no case.
+    // The air of the virtual machines loses nothing, so this one must not either. Otherwise chance would decide some
+    // cases.
     var arguments = ["--radio", "clear"]
     arguments += MachineName.allCases.flatMap { machine in
       ["--machine", "\(machine)=\(busAddress(of: machine))"]

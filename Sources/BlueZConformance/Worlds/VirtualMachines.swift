@@ -38,8 +38,9 @@ package final class VirtualMachines: ConformanceWorld {
     }.joined()
   }
 
-  /// New disks for bluetoothd, and new controllers: what the kernel knows of an existing controller survives
-  /// bluetoothd. systemd-rfkill is kept from blocking them again because they were blocked when last seen.
+  /// Gives bluetoothd new disks, and plugs in new controllers, because the kernel's knowledge of an existing controller
+  /// survives bluetoothd. systemd-rfkill is stopped, because it would block controllers again that were blocked when it
+  /// last saw them.
   package func begin(_ setup: WorldSetup) async throws {
     try await perform(.range(true))
     try await withThrowingTaskGroup(of: Void.self) { group in
