@@ -14,7 +14,7 @@ final class PeripheralRun: NSObject, CBPeripheralManagerDelegate, @unchecked Sen
   private var unsent: [(value: Data, uuid: CBUUID)] = []
   /// Whether the test's code is deciding on an answer. Values that it sends in that time are sent after the answer.
   private var isAnswering = false
-  // // Set once, in `init`. The delegate's methods may be called before that, so they use the manager that they are
+  // Set once, in `init`. The delegate's methods may be called before that, so they use the manager that they are
   // given.
   private var manager: CBPeripheralManager?
 

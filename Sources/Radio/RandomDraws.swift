@@ -10,7 +10,7 @@ struct RandomDraws: Sendable {
     for name in names { take(name) }
   }
 
-  // // The same without an array, because this form is used most often.
+  // The same without an array, because this form is used most often.
   init(_ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64) {
     state = 0
     take(first)

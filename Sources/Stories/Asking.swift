@@ -7,7 +7,7 @@ import JournalEvents
 import TimeTypes
 import Worlds
 
-// // Steps in which a person asks the agent something: the story runs the real `latchkey` on the person's machine.
+// Steps in which a person asks the agent something: the story runs the real `latchkey` on the person's machine.
 extension ScenarioRun {
   /// A person tells the agent to unlock. The story does not wait for the answer.
   func unlock(on machine: String, door: String?, _ words: String) throws {

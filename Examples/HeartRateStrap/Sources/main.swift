@@ -1,4 +1,4 @@
-// // A simulated heart-rate strap for the collector's story. It measures once a minute, and keeps values that nobody
+// A simulated heart-rate strap for the collector's story. It measures once a minute, and keeps values that nobody
 // has received.
 import CoreBluetooth
 import Foundation

@@ -3,7 +3,7 @@ import Journal
 import JournalEvents
 import Worlds
 
-// // In a story with several locks, each promise about a door is judged for each lock, from the records that concern
+// In a story with several locks, each promise about a door is judged for each lock, from the records that concern
 // that lock.
 extension Evidence {
   /// The records without those that concern only other locks: the steps on them, their own lines and links, and what

@@ -18,7 +18,7 @@ enum PictureScript {
       const leastMilliseconds = 4;
       let folded = true, low = 0, high = 1, selected = null;
 
-      // // Between two neighbours in a table, the scale is linear.
+      // Between two neighbours in a table, the scale is linear.
       const lookUp = (from, to, value) => {
         let below = 0, above = from.length - 1;
         if (above < 1 || value <= from[0]) return to[0];

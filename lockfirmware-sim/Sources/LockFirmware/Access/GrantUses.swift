@@ -1,6 +1,6 @@
 import LockProtocol
 
-// // How often grants have unlocked. If a count were forgotten, its guest would get all uses back.
+// How often grants have unlocked. If a count were forgotten, its guest would get all uses back.
 
 extension AccessState {
   /// Whether the count of this grant may have been forgotten. Such a grant counts as over.
