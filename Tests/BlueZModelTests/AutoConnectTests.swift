@@ -39,7 +39,7 @@ import TimeTypes
     #expect(bench.comeHomeAndConnect() == true)
   }
 
-  @Test("H4: a restart of bluetoothd clears it, a new registration arms it")
+  @Test("H4: a restart of bluetoothd forgets which devices to connect; a new registration arms them again")
   func restart() {
     var bench = Bench()
     let path = bench.settle()
@@ -126,7 +126,7 @@ import TimeTypes
     #expect(bench.phoneObjects.values.count { $0[InterfaceName.device] != nil } >= 10_000)
   }
 
-  @Test("H4: power off and on, and rfkill, leave it armed", arguments: [false, true])
+  @Test("H4: a device stays armed when the power goes off and on, and when rfkill blocks the adapter", arguments: [false, true])
   func powerCycle(byRfkill: Bool) {
     var bench = Bench()
     _ = bench.settle()

@@ -91,7 +91,7 @@ import TimeTypes
     #expect(bench.ask(Bench.phone, command, .writeValue([1], WriteOptions(kind: .request)))?.isSuccess == true)
   }
 
-  @Test("H4: so is one in several pieces; a command has no offset")
+  @Test("H4: a long write that may also go without a response is acknowledged too; a command has no offset")
   func unheardRefusalOfPieces() throws {
     var bench = Bench()
     bench.serveLock(encrypted: false)

@@ -174,7 +174,7 @@ import TimeTypes
     #expect(!bench.signals.contains { if case .interfacesAdded = $0.signal { true } else { false } })
   }
 
-  @Test("H4: the strength of a live link is answered, and of no link is not")
+  @Test("H4: a query for a link's strength is answered while the link lives, and refused without one")
   func strength() throws {
     var bench = Bench()
     let path = bench.settle()

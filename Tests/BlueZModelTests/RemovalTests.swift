@@ -38,7 +38,7 @@ import TimeTypes
     #expect(isTold())
   }
 
-  @Test("H4: without power no device is removed; one that is not known is not known")
+  @Test("H4: without power RemoveDevice is refused; for an unknown device it says so")
   func withoutPower() {
     var bench = Bench()
     let path = bench.settle()
@@ -87,7 +87,7 @@ import TimeTypes
     #expect(bench.callbacks.contains { $0.machine == Bench.door && $0.callback == .cancel })
   }
 
-  @Test("H4: Pair without power fails; what a device is told again is no change")
+  @Test("H4: Pair without power fails; setting a property to its present value is no change")
   func device() throws {
     var bench = Bench()
     bench.serveLock()

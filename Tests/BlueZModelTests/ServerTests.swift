@@ -108,7 +108,7 @@ import TimeTypes
         == .byte(0))
   }
 
-  @Test("H4: without the fault a link lost over an unanswered request is nothing")
+  @Test("H4: without that quirk, bluetoothd survives a link that is lost over an unanswered request")
   func noCrash() throws {
     var bench = Bench()
     _ = bench.settle()

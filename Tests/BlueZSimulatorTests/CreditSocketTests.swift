@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Sockets of L2CAP channels", .timeLimit(.minutes(20)))
 struct CreditSocketTests {
-  @Test("C7: an app that closes before it has read everything has sent what it has sent")
+  @Test("C7: what an app has sent arrives, even if the app closes before it has read everything")
   func unreadAtTheEnd() async throws {
     let (inputs, continuation) = AsyncStream.makeStream(of: ChannelInput.self)
     let (socket, other) = try #require(CreditSocket.pair { continuation.yield($0) })

@@ -36,7 +36,7 @@ struct SecureShellTests {
     try RunFolder.remove(folder.sockets, world: folder.world)
   }
 
-  @Test("H1: commands run there, bring back what they say, read a file of here, and fail with their own words")
+  @Test("H1: commands on another machine return their output, read a local file, and fail with their own words")
   func commands() throws {
     #expect(try shell.run("echo \"$HOME\"; echo no >&2") == "/root\n")
     let file = "\(folder.sockets)/file"
@@ -51,7 +51,7 @@ struct SecureShellTests {
     try end()
   }
 
-  @Test("H1: its bus is reached as sd_bus_open_system_remote(3) does it, and signals come back")
+  @Test("H1: another machine's bus is reached as sd_bus_open_system_remote(3) does it, and signals come back")
   func bus() async throws {
     let bus = try Bus(address: BusAddress(shell.busAddress))
     let signals = AsyncStream.makeStream(of: String.self)
@@ -72,7 +72,7 @@ struct SecureShellTests {
     try end()
   }
 
-  @Test("H1: its journal is followed from the first line after the start, in order, with its fields and the clock")
+  @Test("H1: another machine's journal is followed from the first line after the start, in order, with its clock")
   func journal() throws {
     let seen = Mutex<[SystemdJournalLine]>([])
     let records = try RemoteRecords(run: folder, machines: ["far"], recordsLinks: true)
@@ -140,7 +140,7 @@ struct SecureShellTests {
     try end()
   }
 
-  @Test("H1: a socket there is one here; with the connection everything of it ends")
+  @Test("H1: a socket on another machine can be reached here, until the connection ends")
   func sockets() throws {
     try RunFolder.make("\(folder.sockets)/hand")
     try shell.forward("\(folder.sockets)/hand/hardware.sock", to: "\(machine.folder)/nowhere")

@@ -174,7 +174,7 @@ struct SeveralDoorsTests {
     }
   }
 
-  @Test("H1 L8: that a phone has no key of a door is no lack of an agent")
+  @Test("H1 L8: a phone without a key of a door is not reported as a phone without an agent")
   func withoutKey() throws {
     var machines = Self.machines
     machines[3].enrolledAt = ["office"]

@@ -135,7 +135,7 @@ struct StoryInputTests {
 
 @Suite("The fingerprint of a run")
 struct RunDigestTests {
-  @Test("A4: what apps and the bolt did is in it, with its time, place and process; what is new in each run is not")
+  @Test("A4: the run's fingerprint has what apps and the bolt did, and nothing that is new in each run")
   func covers() {
     let story = StoryJournal.dead
     let digest = RunDigest(story)
@@ -163,7 +163,7 @@ struct RunDigestTests {
     #expect(RunDigest(story.with(Recorded.Lock.boltMoved, .to, "elsewhere")).text != digest.text)
   }
 
-  @Test("A4: the order in which processes did things in one moment is chance, and not in it")
+  @Test("A4: the run's fingerprint does not depend on the order of processes within one moment")
   func moments() {
     func entry(_ t: Int64, _ process: String, _ event: String, _ fields: [String: String] = [:]) -> JournalEntry {
       JournalEntry(
