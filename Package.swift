@@ -195,8 +195,8 @@ let package = Package(
     library(
       "MachineDiagnosis",
       [
-        "MachineSetup", "LockCryptography", "AppLink", "AppLinkBus", "BlueZ", "BusValue", "SystemBus", "ChildProcesses",
-        "Journal", "JournalEvents", "ConsoleOutput", "LatchkeyVersion",
+        "MachineSetup", "LockCryptography", "LockFirmware", "AppLink", "AppLinkBus", "BlueZ", "BusValue", "SystemBus",
+        "ChildProcesses", "Journal", "JournalEvents", "ConsoleOutput", "LatchkeyVersion",
       ]),
 
     // One test suite of BlueZ behaviour, for the simulator and for bluetoothd.
@@ -386,7 +386,10 @@ let package = Package(
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
     tests(
       "MachineDiagnosisTests",
-      ["MachineDiagnosis", "MachineSetup", "AppLink", "BlueZ", "BusValue", "SystemBus", "ConsoleOutput"]),
+      [
+        "MachineDiagnosis", "MachineSetup", "LockFirmware", "LockProtocol", "AppLink", "BlueZ", "BusValue", "SystemBus",
+        "ConsoleOutput",
+      ]),
     // Runs on a machine that systemd has booted.
     program(
       "systemd-trial",

@@ -58,7 +58,8 @@ extension BluetoothSystem {
 
   private mutating func answerDiscoveries(_ peer: PeerIdentifier) {
     guard let device = bluez.device(peer), device.isResolved, var queue = operations[peer] else { return }
-    for case .discoverCharacteristics(_, let service) in queue.discoveries.map(\.operation) {
+    for case .discoverCharacteristics(let uuids?, let service) in queue.discoveries.map(\.operation)
+    where !uuids.isEmpty {
       doubtEmptyService(service, of: device)
     }
     // A missing service may still appear, so a discovery of it waits. If it does not appear, either the link is ended

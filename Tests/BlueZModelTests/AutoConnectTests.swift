@@ -126,7 +126,9 @@ import TimeTypes
     #expect(bench.phoneObjects.values.count { $0[InterfaceName.device] != nil } >= 10_000)
   }
 
-  @Test("H4: a device stays armed when the power goes off and on, and when rfkill blocks the adapter", arguments: [false, true])
+  @Test(
+    "H4: a device stays armed when the power goes off and on, and when rfkill blocks the adapter",
+    arguments: [false, true])
   func powerCycle(byRfkill: Bool) {
     var bench = Bench()
     _ = bench.settle()

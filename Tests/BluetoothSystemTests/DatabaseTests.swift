@@ -172,7 +172,7 @@ struct DatabaseTests {
     }
   }
 
-  @Test("BlueZ 7: a service of which bluetoothd shows no characteristic ends at most three links of an app that looks")
+  @Test("BlueZ 7: a service without characteristics ends at most three links of an app that looks for certain ones")
   func emptyService() {
     var desk = firstLink()
     desk.handle(.daemon(Self.serviceObject))
@@ -181,7 +181,9 @@ struct DatabaseTests {
       desk.forget()
       desk.say(
         .central(
-          Desk.central, .perform(desk.peer, OperationIdentifier(8), .discoverCharacteristics(nil, service: 0x0a))))
+          Desk.central,
+          .perform(
+            desk.peer, OperationIdentifier(8), .discoverCharacteristics([Desk.characteristic], service: 0x0a))))
       desk.pass(.seconds(6))
       #expect(desk.asked { $0 == .disconnect } == (attempt <= 3 ? 1 : 0), "attempt \(attempt)")
       let found = desk.events.contains { event in
@@ -200,7 +202,8 @@ struct DatabaseTests {
     discover([Desk.service], &desk)
     desk.say(
       .central(
-        Desk.central, .perform(desk.peer, OperationIdentifier(8), .discoverCharacteristics(nil, service: 0x0a))))
+        Desk.central,
+        .perform(desk.peer, OperationIdentifier(8), .discoverCharacteristics([Desk.characteristic], service: 0x0a))))
     desk.pass(.seconds(1))
     #expect(desk.bodies.count { $0 == "operationCompleted" } == 1)
     desk.handle(
@@ -215,6 +218,22 @@ struct DatabaseTests {
               ]
             ]))))
     #expect(desk.bodies.count { $0 == "operationCompleted" } == 2)
+    desk.pass(.seconds(60))
+    #expect(desk.asked { $0 == .disconnect } == 0)
+  }
+
+  @Test("BlueZ 7: an app that looks for any characteristics of an empty service is told at once that there are none")
+  func emptyServiceOfAnybody() {
+    var desk = firstLink()
+    desk.handle(.daemon(Self.serviceObject))
+    discover([Desk.service], &desk)
+    desk.say(
+      .central(
+        Desk.central, .perform(desk.peer, OperationIdentifier(8), .discoverCharacteristics(nil, service: 0x0a))))
+    let found = desk.events.contains { event in
+      if case .operationCompleted(_, _, .characteristics(_, [])) = event.body { true } else { false }
+    }
+    #expect(found)
     desk.pass(.seconds(60))
     #expect(desk.asked { $0 == .disconnect } == 0)
   }

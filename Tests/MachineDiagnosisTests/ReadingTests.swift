@@ -1,6 +1,8 @@
 import BlueZ
 import BusValue
 import Foundation
+import LockFirmware
+import LockProtocol
 import MachineSetup
 import SystemBus
 import Testing
@@ -179,9 +181,29 @@ import Testing
 
   @Test("L5: what a lock has stored of owners shows whether a phone was enrolled by its code")
   func enrolledPhones() {
-    let head = Array("latchkey lock access".utf8) + [1]
-    #expect(MachineObserver.showsEnrolledPhones(head + [2, 0, 0]))
-    for bytes in [[], head, head + [1, 0, 0], [2], Array(head.reversed()) + [2]] {
+    func shows(_ change: (inout AccessState) -> Void) -> Bool {
+      var state = AccessState()
+      change(&state)
+      return MachineObserver.showsEnrolledPhones(
+        Array("latchkey lock access".utf8) + [1] + state.encoded + [0, 0, 0, 0])
+    }
+    let phone = KeyName(key: [UInt8](repeating: 7, count: 32), name: Array("Alice".utf8))
+    let guest = AccessState.Use(grant: [UInt8](repeating: 9, count: 16), count: 1, until: 1_800_000_000)
+    #expect(!shows { _ in })
+    #expect(shows { $0.phones = [phone] })
+    #expect(!shows { $0.uses = [guest] })
+    // The state has other versions with the ends of counted grants, and with a change that is not recorded yet.
+    #expect(
+      shows {
+        $0.phones = [phone]
+        $0.uses = [guest]
+      })
+    #expect(
+      shows {
+        $0.phones = [phone]
+        $0.unrecorded = AccessState.Unrecorded(.phoneEnrolled, index: 3)
+      })
+    for bytes in [[], Array("latchkey lock access".utf8), [2, 0, 0, 0, 0]] {
       #expect(!MachineObserver.showsEnrolledPhones(bytes))
     }
   }

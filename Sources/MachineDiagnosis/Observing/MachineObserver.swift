@@ -3,6 +3,7 @@ import AppLinkBus
 import BusValue
 import LatchkeyVersion
 import LockCryptography
+import LockFirmware
 import MachineSetup
 import SystemBus
 
@@ -205,12 +206,13 @@ package struct MachineObserver {
     ((try? access.read("/var/lib/latchkey-lock/access.state", 1 << 20)).map(Self.showsEnrolledPhones)) ?? false
   }
 
-  /// Whether the lock's stored state has version 2, which a lock writes after a phone was enrolled by its code. Later
-  /// versions of that state may also have such phones (`AccessState` in the firmware), but they are not recognised
-  /// here. The doctor reads no more of the file.
+  /// Whether a phone was enrolled by the lock's code, as `latchkey-lock` has stored it (`AccessStore`): a header, the
+  /// state, and a checksum of 4 bytes. A file that can't be read shows none; the lock itself says what is wrong with it.
   static func showsEnrolledPhones(_ bytes: [UInt8]) -> Bool {
     let head = Array("latchkey lock access".utf8) + [1]
-    return bytes.starts(with: head) && bytes.dropFirst(head.count).first == 2
+    guard bytes.starts(with: head), bytes.count >= head.count + 4 else { return false }
+    let state = try? AccessState(decoding: Array(bytes.dropFirst(head.count).dropLast(4)))
+    return state?.phones.isEmpty == false
   }
 
   private func observeKeys(_ role: SetupRole, _ folder: String) -> Observed<ObservedKeys> {
