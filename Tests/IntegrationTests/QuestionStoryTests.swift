@@ -110,6 +110,25 @@ struct QuestionStoryTests {
     #expect(moved.count { $0.fields["cause"] == "phone" } == 1, "\(moved.map(\.fields))")
   }
 
+  @Test("L6 L7: a word that a hung lock has not taken opens nothing when the lock goes on, after its owner was told so")
+  func hungLock() async throws {
+    let (report, status) = try await tell(
+      """
+        - unlock: {machine: alice, saying: The door is unlocked}
+        - lock: {machine: alice, saying: locked}
+        - pass: 2s
+        - hang app: {machine: door, app: lock}
+        - unlock: {machine: alice, expect: refused, saying: did not answer}
+        - pass: 10s
+        - continue app: {machine: door, app: lock}
+        - pass: 2min
+        - unlock: {machine: alice, saying: The door is unlocked}
+      """, promises: "opened-only-on-arrival, nothing-crashed")
+    #expect(status == 0, "\(report.problem ?? "")\n\(report.promises.map(\.reason))")
+    let moved = report.timeline.filter { $0.is(Recorded.Lock.boltMoved) }.map { $0.fields["to"] }
+    #expect(moved == ["unlocked", "locked", "unlocked"])
+  }
+
   @Test("L5 L7: a lock whose power was cut has no time, so a guest whose invitation ends must wait for an owner")
   func noTime() async throws {
     let (report, status) = try await tell(

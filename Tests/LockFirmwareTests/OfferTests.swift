@@ -41,6 +41,19 @@ import TimeTypes
     #expect(values(refused).count == 2, "a command has arrived, whatever it is")
   }
 
+  @Test("L6 L7: a lock that stood still takes no command of before, and offers anew") func stoodStill() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    try bench.command(.status, 0)
+    bench.milliseconds += 15_000
+    bench.happens(.stoodStill)
+    try bench.command(.unlock, 5)
+    #expect(bench.turning == nil)
+    #expect(bench.refusals == [.offerExpired])
+    try bench.command(.unlock, 6)
+    #expect(bench.turning == .unlocked)
+  }
+
   @Test("L2: a phone of an earlier version gets the offer whole, or, if another hears it, is told to read it")
   func earlierVersions() throws {
     var bench = try Bench()

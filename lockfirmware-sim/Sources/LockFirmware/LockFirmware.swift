@@ -147,6 +147,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     case .resetButton(let isPressed): resetButton(isPressed: isPressed)
     case .enrolmentButton: enrolmentButton()
     case .enrolmentWritten(let central, let fragment): enrolmentWritten(central, fragment)
+    case .stoodStill: voidOffers()
     }
     forgetUnheard()
     refreshOffers()

@@ -154,7 +154,22 @@ extension LockFirmware {
     }
   }
 
-  /// The phone writes a command again, because it did not hear that the command arrived, or what became of it.
+  /// Commands that were written while this process stood still are still to come. Whoever sent them has given up by now, and may be
+  /// gone, so they are refused. A phone that still wants something gets another offer then.
+  mutating func voidOffers() {
+    let past = now - configuration.offerLifetimeMilliseconds - 1
+    for index in links.indices {
+      links[index].offeredAt = min(links[index].offeredAt, past)
+      links[index].previouslyOfferedAt = min(links[index].previouslyOfferedAt, past)
+    }
+  }
+
+  /// Whether a command may come that counts.
+  package var hasOffers: Bool {
+    links.contains { $0.offered != nil && now - $0.offeredAt <= configuration.offerLifetimeMilliseconds }
+  }
+
+  /// The phone did not hear that its command arrived, or what became of it.
   mutating func receivedAgain(_ received: ReceivedCommand, _ central: CentralIdentifier) {
     effects.append(.respond(central, isAccepted: true))
     if let answer = received.answer { effects.append(.sendAnswer(central, answer)) }

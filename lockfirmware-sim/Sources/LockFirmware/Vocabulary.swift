@@ -206,6 +206,8 @@ package enum LockEvent: Equatable, Sendable {
   case enrolmentButton
   /// A fragment of an enrolment.
   case enrolmentWritten(CentralIdentifier, [UInt8])
+  /// This process stood still for some seconds. What comes now may have been said before that.
+  case stoodStill
 }
 
 /// What a lock wants done.

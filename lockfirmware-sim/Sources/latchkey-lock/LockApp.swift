@@ -31,6 +31,11 @@ final class LockApp: @unchecked Sendable {
   private var alarm: (any Alarm)?
   private var terminationSource: (any DispatchSourceSignal)?
   private var isEnding = false
+  /// As long as a command may come, this process wakes again and again. If it wakes too late, it stood still, and so may the
+  /// command have.
+  private var wakeDue: Instant?
+  private static let wakePause: Duration = .seconds(5)
+  private static let longestDelay: Duration = .seconds(5)
   /// Events that happened while another event was being handled.
   private var waiting: [LockEvent] = []
   private var isHandling = false
@@ -123,6 +128,7 @@ final class LockApp: @unchecked Sendable {
 
   private func happens(_ event: LockEvent) {
     dispatchPrecondition(condition: .onQueue(.main))
+    if !isHandling, let wakeDue, time.now - wakeDue > Self.longestDelay { waiting.append(.stoodStill) }
     waiting.append(event)
     guard !isHandling else { return }
     isHandling = true
@@ -140,7 +146,9 @@ final class LockApp: @unchecked Sendable {
     radio?.tell(battery: firmware.battery.percent)
     // The user is told of nothing before the lock has its radio.
     if radio != nil { tellUser() }
-    alarm?.set(firmware.nextDeadline.map { Instant(nanoseconds: $0.milliseconds * 1_000_000) })
+    let deadline = firmware.nextDeadline.map { Instant(nanoseconds: $0.milliseconds * 1_000_000) }
+    wakeDue = firmware.hasOffers ? time.now + Self.wakePause : nil
+    alarm?.set([deadline, wakeDue].compactMap(\.self).min())
     if isEnding, mechanism.turning == nil { end() }
   }
 
