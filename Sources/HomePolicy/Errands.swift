@@ -29,13 +29,22 @@ extension HomePolicy {
     offerReadsLeft = configuration.offerReads
     offerDue = nil
     guard kind == .lock else { return }
-    // A person who locks the door does not want it opened by the approach that brought them there.
-    state.approach = nil
+    endApproach()
     if state.opening?.isWritten == false {
       state.opening = nil
       // The later one of two commands counts.
       concludeWord(.overtaken)
     }
+    store()
+  }
+
+  /// Who locks a door does not want it opened by the approach that brought them there, nor by one that begins with their link.
+  mutating func endApproach() {
+    endBeginning()
+    let isDecided = state.opening.map { !$0.isWritten && $0.because == .approach } ?? false
+    guard state.approach != nil || isDecided else { return }
+    state.approach = nil
+    if isDecided { state.opening = nil }
     store()
   }
 

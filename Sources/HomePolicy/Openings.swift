@@ -95,7 +95,10 @@ extension HomePolicy {
     answeredAt = time.instant
     if bolt == .unlocked { stopAsking() }
     if let doubt, answer != .turnedAway { ask(doubt, at: time) }
-    if isErrand { concludeErrand(.answered) }
+    if isErrand {
+      if awaited.command == .lock { endApproach() }
+      concludeErrand(.answered)
+    }
     defer { if answer == .turnedAway { turnAway(at: time, isAnswered: true) } }
     guard let opening = state.opening, opening.isWritten, opening.operation == awaited.operation else { return }
     if takesOver(opening, answer, bolt) {

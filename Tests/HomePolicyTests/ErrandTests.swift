@@ -87,4 +87,23 @@ import TimeTypes
     phone.happens(.answered(.done, bolt: .locked))
     #expect(phone.errandOutcomes == [.answered])
   }
+
+  @Test("L8: who has a door locked as their link comes up is let in by no approach of that link, but asked")
+  func lockAtFirst() {
+    var phone = Phone()
+    phone.settle()
+    phone.happens(.linkDown)
+    phone.pass(600)
+    phone.happens(.linkUp)
+    phone.happens(.errandAsked(.lock))
+    phone.happens(.offerReceived)
+    #expect(phone.writes.last?.command == .lock)
+    phone.happens(.answered(.done, bolt: .locked))
+    phone.happens(.offerReceived)
+    phone.lockSays = .locked
+    for dBm in stride(from: -93, through: -55, by: 3) { phone.signal(dBm, for: 1) }
+    phone.signal(-50, for: 10)
+    #expect(phone.writes.allSatisfy { $0.command == .lock || $0.command == .status })
+    #expect(phone.questions == [.noApproach])
+  }
 }
