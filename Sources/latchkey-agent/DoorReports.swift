@@ -52,7 +52,8 @@ struct DoorReports {
       case .notFullyLocked: return done + "; not any more"
       }
     case .notNeeded, .unknownOperation: return nil
-    case .failed: return "\(not): its bolt did not move"
+    case .failed:
+      return "\(not): its bolt \(answer.lockState == .notFullyLocked ? "stopped on its way" : "did not move")"
     case .doorOpen: return "\(not): the door is open"
     case .busy: return "\(not): the lock is busy"
     case .somebodyInside: return "\(not): somebody inside has locked it"

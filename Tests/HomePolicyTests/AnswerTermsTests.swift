@@ -55,4 +55,13 @@ import Testing
     #expect(told(.locked, isLocking: true, nil) == "locked, as you asked")
     #expect(told(.unlocked, isLocking: true, nil) == "locked, as you asked; unlocked since")
   }
+
+  @Test("L8: a bolt that stopped half way is not told to have stayed where it was") func halfWay() {
+    func told(_ state: LockState) -> String? {
+      let answer = LockAnswer(result: .failed, lockState: state, doorState: .closed, operation: 7, logIndex: 1)
+      return DoorReports.movement(answer, isLocking: false, because: .approach)
+    }
+    #expect(told(.locked) == "not unlocked: its bolt did not move")
+    #expect(told(.notFullyLocked) == "not unlocked: its bolt stopped on its way")
+  }
 }
