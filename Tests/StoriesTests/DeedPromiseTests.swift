@@ -87,6 +87,23 @@ extension PromiseTests {
     #expect(try judge("opened-only-on-arrival", evidence(refused)).judgement == .broken)
   }
 
+  @Test("A1: an unlock is its owner's also if another phone's lock command is accepted while the bolt still turns")
+  func lockMeanwhile() throws {
+    let opening = Self.dead.filter {
+      $0.is(Recorded.Agent.unlockWritten) || $0.is(Recorded.Lock.commandAccepted) || $0.is(Recorded.Lock.boltMoved)
+    }.suffix(3)
+      .map { $0 }.with(Recorded.Agent.unlockWritten, .because, "word")
+    var said = StoryJournal.jumped.afterwards(opening)
+      .inserting(Recorded.Story.userUnlocked, StoryJournal.agent, before: Recorded.Agent.unlockWritten)
+    let moved = try #require(said.lastIndex { $0.is(Recorded.Lock.boltMoved) })
+    var lock = try #require(said.last { $0.is(Recorded.Lock.commandAccepted) })
+    lock[.command] = "lock"
+    lock[.operation] = "77"
+    lock.t = said[moved].t
+    said.insert(lock, at: moved)
+    #expect(try judge("opened-only-on-arrival", evidence(said)).kept)
+  }
+
   @Test("L7: a word holds for a short while: a phone that keeps it, and opens minutes later, breaks the promise")
   func oldWord() throws {
     let opening = Self.dead.filter {

@@ -114,11 +114,13 @@ enum SafetyPromises {
     return .kept("\(count(opened.count, "opening")), each by somebody who came or asked for it", opened)
   }
 
-  /// The agent's write that moved the bolt: the write of the operation that the lock had accepted last.
+  /// The agent's write that opened the bolt: that of the latest unlock that the lock had accepted. Another phone's lock command may be
+  /// accepted while the bolt still turns.
   static func cause(_ evidence: Evidence, of index: Int, door: String) -> JournalEntry? {
     let moved = evidence.entries[index]
     let accepted = evidence.last(before: index) {
-      $0.isLock(.commandAccepted) && $0.machine == door && $0[.command] != "status" && $0.t <= moved.t
+      $0.isLock(.commandAccepted) && $0.machine == door && !["status", "lock"].contains($0[.command])
+        && $0.t <= moved.t
     }
     guard let accepted, let operation = evidence.entries[accepted][.operation] else { return nil }
     // Matched by operation, because machines may report one moment in either order.
