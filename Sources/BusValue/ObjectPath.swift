@@ -1,5 +1,5 @@
 /// The path of an object on a bus (D-Bus specification, "Valid Object Paths").
-package struct ObjectPath: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+@usableFromInline package struct ObjectPath: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
   package let text: String
 
   /// `nil` if the text is not a valid object path.
@@ -46,12 +46,12 @@ package struct ObjectPath: Sendable, Hashable, Comparable, Codable, CustomString
     return other.text == "/" || own[own.index(own.startIndex, offsetBy: above.count)] == UInt8(ascii: "/")
   }
 
-  package var description: String { text }
+  @usableFromInline package var description: String { text }
 
   /// The same path with memory of its own (`String.compactCopy`).
   package var compactCopy: ObjectPath { ObjectPath(trusted: text.compactCopy) }
 
-  package static func < (left: Self, right: Self) -> Bool { left.text < right.text }
+  @usableFromInline package static func < (left: Self, right: Self) -> Bool { left.text < right.text }
 
   private static func isValid(_ text: String) -> Bool {
     let bytes = text.utf8

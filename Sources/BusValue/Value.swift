@@ -1,5 +1,5 @@
-/// A D-Bus value (D-Bus specification, "Type System"), independent of any bus.
-package indirect enum Value: Sendable, Hashable {
+/// A D-Bus value (D-Bus specification, "Type System"), independent of any bus. Only what is rare or large has memory of its own.
+@usableFromInline package enum Value: Sendable, Hashable {
   case byte(UInt8)
   case bool(Bool)
   case int16(Int16)
@@ -15,11 +15,11 @@ package indirect enum Value: Sendable, Hashable {
   /// `ay`, the type of most arrays on a Bluetooth bus.
   case bytes([UInt8])
   /// Elements of one type, whose signature comes first (an empty array still has one).
-  case array(of: String, [Value])
+  indirect case array(of: String, [Value])
   /// A dictionary with the signatures of its keys and values. Keys are basic values.
-  case dictionary(key: String, value: String, [Value: Value])
+  indirect case dictionary(key: String, value: String, [Value: Value])
   case structure([Value])
-  case variant(Value)
+  indirect case variant(Value)
   /// A file descriptor (`h`). The code that takes it out of the message owns it and closes it.
   case fileDescriptor(Int32)
 
@@ -49,7 +49,7 @@ package indirect enum Value: Sendable, Hashable {
 }
 
 /// Properties by name, as `org.freedesktop.DBus.Properties` carries them (without their variants).
-package typealias Properties = [String: Value]
+@usableFromInline package typealias Properties = [String: Value]
 
 extension Value {
   package var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }

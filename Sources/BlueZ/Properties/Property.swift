@@ -2,10 +2,10 @@ import BusValue
 
 /// A property of one of bluetoothd's objects, or of an object that clients give to it: its name, its type on the bus,
 /// and its type in Swift. Each is defined once, in its object's table, which serves for reading, writing and
-/// reporting changes.
-package struct Property<Typed: Sendable>: Sendable, AnyProperty {
-  package let name: String
-  package let use: PropertyUse
+/// reporting changes. Public for the sake of `PropertyValues`.
+public struct Property<Typed: Sendable>: Sendable, AnyProperty {
+  public let name: String
+  public let use: PropertyUse
   @usableFromInline let kind: PropertyKind<Typed>
 
   init(_ name: String, _ kind: PropertyKind<Typed>, _ use: PropertyUse = .always) {
@@ -14,11 +14,11 @@ package struct Property<Typed: Sendable>: Sendable, AnyProperty {
     self.use = use
   }
 
-  package var signature: String { kind.signature }
+  public var signature: String { kind.signature }
 }
 
 /// A property with a value of any type.
-package protocol AnyProperty: Sendable {
+public protocol AnyProperty: Sendable {
   var name: String { get }
   /// Its type on the bus.
   var signature: String { get }
@@ -26,7 +26,7 @@ package protocol AnyProperty: Sendable {
 }
 
 /// Which objects have a property, and what may be done with it.
-package enum PropertyUse: Sendable, Hashable {
+public enum PropertyUse: Sendable, Hashable {
   /// Every such object of bluetoothd has it, and only bluetoothd changes it.
   case always
   /// The same, but an object may lack it.
@@ -38,16 +38,16 @@ package enum PropertyUse: Sendable, Hashable {
 }
 
 /// How values of a type are sent in a property.
-package struct PropertyKind<Typed: Sendable>: Sendable {
+public struct PropertyKind<Typed: Sendable>: Sendable {
   let signature: String
   /// `nil` for a value of another type.
   @usableFromInline let read: @Sendable (Value) -> Typed?
   @usableFromInline let write: @Sendable (Typed) -> Value
 }
 
-/// The properties of one kind of object. Its stored members are `Property`s. Tables of objects are classes, because a
-/// start reads thousands of objects with them, and a struct's members would be copied for each property.
-package protocol PropertyTable: Sendable {
+/// The properties of one kind of object, whose stored members are `Property`s. It is a class where a start reads thousands of
+/// objects with it: a struct's members would be copied for each property.
+public protocol PropertyTable: Sendable {
   static var table: Self { get }
 }
 
@@ -59,7 +59,7 @@ extension PropertyTable {
 }
 
 /// The properties of an interface.
-package protocol InterfaceTable: PropertyTable {
+public protocol InterfaceTable: PropertyTable {
   static var interface: String { get }
 }
 

@@ -3,12 +3,13 @@ import BusValue
 /// Properties of one kind of object, read and written with their table: `values.rssi` is an `Int8?`. A missing
 /// property and one of the wrong type are both `nil`; `read` distinguishes them.
 ///
-/// These members are inlinable, so that the compiler knows the table and the property where they are used, and no key
-/// path is followed at run time.
+/// Inlined, because the compiler then knows the table and the property where they are used: otherwise each use makes a key
+/// path and follows it, and works with types that it looks up at run time. Public for that reason alone: what is only the
+/// package's is never inlined in another module, `@inlinable` or not (seen with Swift 6.3).
 @dynamicMemberLookup
-package struct PropertyValues<Table: PropertyTable>: Sendable, Hashable {
+public struct PropertyValues<Table: PropertyTable>: Sendable, Hashable {
   /// The properties as they are sent.
-  package var all: Properties
+  @usableFromInline package var all: Properties
 
   package init(_ all: Properties = [:]) { self.all = all }
 
@@ -21,19 +22,22 @@ package struct PropertyValues<Table: PropertyTable>: Sendable, Hashable {
     self.all = all
   }
 
-  @inlinable package subscript<Typed>(dynamicMember property: KeyPath<Table, Property<Typed>>) -> Typed? {
-    get {
-      let property = Table.table[keyPath: property]
-      return all[property.name].flatMap(property.kind.read)
-    }
-    set {
-      let property = Table.table[keyPath: property]
-      all[property.name] = newValue.map(property.kind.write)
-    }
+  @inlinable public subscript<Typed>(dynamicMember property: KeyPath<Table, Property<Typed>>) -> Typed? {
+    @inline(__always) get { get(Table.table[keyPath: property]) }
+    @inline(__always) set { set(Table.table[keyPath: property], to: newValue) }
+  }
+
+  @inlinable func get<Typed>(_ property: Property<Typed>) -> Typed? {
+    guard let value = all[property.name] else { return nil }
+    return property.kind.read(value)
+  }
+
+  @inlinable mutating func set<Typed>(_ property: Property<Typed>, to value: Typed?) {
+    if let value { all[property.name] = property.kind.write(value) } else { all[property.name] = nil }
   }
 
   /// Whether the property exists, whatever its type.
-  @inlinable package func has<Typed>(_ property: KeyPath<Table, Property<Typed>>) -> Bool {
+  @inlinable @inline(__always) public func has<Typed>(_ property: KeyPath<Table, Property<Typed>>) -> Bool {
     all[Table.table[keyPath: property].name] != nil
   }
 
