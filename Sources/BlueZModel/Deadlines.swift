@@ -56,13 +56,26 @@ extension BlueZModel {
     guard isRunning else { return deadlines }
     adapter.add(to: &deadlines)
     discovery.add(to: &deadlines)
-    for path in devices.keys.sorted() { devices[path]?.add(to: &deadlines, configuration.timings) }
+    addDevices(to: &deadlines)
     for identifier in links.keys.sorted() { links[identifier]?.add(to: &deadlines) }
     creditChannels.add(to: &deadlines)
     advertising.add(to: &deadlines)
     monitors.add(to: &deadlines)
     callbacks.add(to: &deadlines)
     return deadlines
+  }
+
+  /// The devices in the order of their paths. Only those with the same deadline have to be compared by them.
+  private func addDevices(to deadlines: inout Deadlines) {
+    var earliest: (path: ObjectPath, instant: Instant, due: Due)?
+    for (path, device) in devices {
+      var own = Deadlines()
+      device.add(to: &own, configuration.timings)
+      guard let next = own.earliest else { continue }
+      if let known = earliest, (known.instant, known.path) < (next.instant, path) { continue }
+      earliest = (path, next.instant, next.due)
+    }
+    if let earliest { deadlines.add(earliest.instant, earliest.due) }
   }
 
   private mutating func perform(_ due: Due) {

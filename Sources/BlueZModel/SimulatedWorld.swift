@@ -222,15 +222,28 @@ package struct SimulatedWorld: Sendable {
           let hasDefaultSibling = others.contains { machines[$0]?.isDefault == true }
           machines[name]?.hasDefaultSibling = hasDefaultSibling
         }
-        for effect in machines[name]?.handle(event, at: now) ?? [] { take(effect, of: name, at: now) }
+        for effect in handle(event, of: name, at: now) { take(effect, of: name, at: now) }
         if !others.isEmpty { chooseDefault(among: others + [name]) }
-        deadlines[name] = machines[name]?.nextDeadline
       }
     }
     pending = []
   }
 
-  /// The machine of an adapter: `phone` for `phone/hci1`.
+  /// The model handles it in its place: to take one out of the dictionary, put it back, and copy it for its deadline costs as
+  /// much as many an event.
+  private mutating func handle(
+    _ event: BlueZModel.Event, of name: String, at now: Instant
+  ) -> [BlueZModel.Effect] {
+    guard let place = machines.index(forKey: name) else { return [] }
+    func handle(by model: inout BlueZModel) -> (effects: [BlueZModel.Effect], deadline: Instant?) {
+      (model.handle(event, at: now), model.nextDeadline)
+    }
+    let handled = handle(by: &machines.values[place])
+    deadlines[name] = handled.deadline
+    return handled.effects
+  }
+
+  /// `phone`, of an adapter `phone/hci1`.
   private static func host(_ name: String) -> String { String(name.prefix { $0 != "/" }) }
 
   private mutating func rememberSiblings(of name: String) {
