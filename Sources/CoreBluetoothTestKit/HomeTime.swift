@@ -76,8 +76,9 @@ extension HomeEngine {
     }
   }
 
-  /// Returns when every app has handled what it was told.
+  /// Returns when every app has handled what it was told. When they have already, no thread waits for another.
   private func quiet() async {
+    guard !run(\.isQuiet) else { return }
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       enqueue { engine in
         precondition(engine.waiter == nil, "the home is being moved already")
