@@ -322,6 +322,7 @@ extension BluetoothSystem {
       noteEnded(peer)
       capacities[peer] = nil
       renewals[peer] = nil
+      for other in Array(renewals.keys) { renewals[other]?.countsAnew() }
       attempts[peer]?.linkWentDown()
       healthOfLostLink(peer, wasResolved: wasResolved, wasEnded: wasEnded)
       notificationsOfLostLink(peer)

@@ -15,6 +15,8 @@ struct DeadlineTests {
     "wakeDeadline",
     // Held requests must not wake the machine: what is late is read when the system is awake anyway.
     "dueAt",
+    // How a registration is to be taken, if there is one.
+    "youngUntil",
     // The alarm itself.
     "nextDeadline", "overdue",
   ]

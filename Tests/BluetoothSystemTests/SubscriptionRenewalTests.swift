@@ -41,11 +41,14 @@ struct SubscriptionRenewalTests {
   /// - Parameters:
   ///   - isComingUp: the link is new: bluetoothd has not discovered the other side's services yet.
   ///   - isHeard: latchkeyd had heard of the subscription.
+  ///   - after: when, after the subscription.
   ///   - others: other centrals that are linked as well.
-  private func restarted(isComingUp: Bool = false, isHeard: Bool = true, others: ManagedObjects = [:]) throws -> Desk {
+  private func restarted(
+    isComingUp: Bool = false, isHeard: Bool = true, after: Duration = .seconds(30), others: ManagedObjects = [:]
+  ) throws -> Desk {
     var desk = lock()
     if isHeard { try subscribe(&desk) }
-    desk.pass(.seconds(30))
+    desk.pass(after)
     desk.restartSystem()
     desk.appear(connected: true, resolved: !isComingUp, others: others)
     desk.attach()
@@ -127,6 +130,16 @@ struct SubscriptionRenewalTests {
     desk.handle(.daemon(.signal(.interfacesAdded(path: otherPath, other()))))
   }
 
+  private func otherCentralGoes(_ desk: inout Desk) {
+    desk.handle(
+      .daemon(
+        .signal(
+          .propertiesChanged(
+            path: otherPath, interface: InterfaceName.device,
+            changed: ["Connected": .bool(false), "ServicesResolved": .bool(false)], invalidated: []))))
+    desk.handle(.daemon(.signal(.interfacesRemoved(path: otherPath, [InterfaceName.device]))))
+  }
+
   @Test("C6: another central's subscription does not count for one whose link came up at the registration")
   func otherSubscribes() throws {
     var desk = try restarted(isComingUp: true)
@@ -153,6 +166,41 @@ struct SubscriptionRenewalTests {
     try subscribe(&desk)
     desk.pass(.seconds(600))
     #expect(ends(desk) == 0)
+  }
+
+  @Test("C6: a central that had just subscribed is to do so again, whoever else does", arguments: [1, 2])
+  func justSubscribed(_ subscriptions: Int) throws {
+    var desk = try restarted(after: .milliseconds(90), others: [otherPath: other()])
+    for _ in 1...subscriptions { try subscribe(&desk) }
+    desk.pass(SubscriptionRenewal.patience)
+    // Two subscriptions are those of both.
+    if subscriptions == 1 { expectOneEnd(&desk) } else { #expect(ends(desk) == 0) }
+  }
+
+  @Test("C6: a central that had just subscribed is to do so again, also if another one does and leaves")
+  func otherLeaves() throws {
+    var desk = try restarted(after: .milliseconds(90), others: [otherPath: other()])
+    try subscribe(&desk)
+    desk.handle(.daemon(.callback(CallbackIdentifier(2), path: try #require(offer(desk)), .stopNotify)))
+    otherCentralGoes(&desk)
+    desk.pass(SubscriptionRenewal.patience)
+    expectOneEnd(&desk)
+  }
+
+  @Test(
+    "C6: a subscription that is given up and made anew does not count for another central", arguments: [true, false])
+  func subscribesTwice(_ leaves: Bool) throws {
+    var desk = try restarted(after: .milliseconds(90), others: [otherPath: other()])
+    try subscribe(&desk)
+    if leaves {
+      otherCentralGoes(&desk)
+      otherCentralComes(&desk)
+    } else {
+      desk.handle(.daemon(.callback(CallbackIdentifier(2), path: try #require(offer(desk)), .stopNotify)))
+    }
+    try subscribe(&desk)
+    desk.pass(SubscriptionRenewal.patience)
+    #expect(desk.asked { $0 == .disconnect } > 0)
   }
 
   @Test("C6: the subscription of a central whose link came up after the registration does not count for another one")

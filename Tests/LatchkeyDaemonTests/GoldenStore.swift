@@ -4,6 +4,7 @@ import BluetoothTypes
 import Foundation
 import GRDB
 import Testing
+import TimeTypes
 
 @testable import LatchkeyDaemon
 
@@ -43,10 +44,12 @@ enum GoldenStore {
 
   /// Every kind of record, with every member.
   static func everything(
-    isBondUnproven: Bool? = true, hasWakes: Bool = true, isEnding: Bool? = true, hasLinkFacts: Bool = true
+    isBondUnproven: Bool? = true, hasWakes: Bool = true, isEnding: Bool? = true, hasLinkFacts: Bool = true,
+    hasNewSubscribers: Bool = true
   ) throws -> [StoredRecord] {
     [.settings(SettingsRecord(salt: 0xFEDC_BA98_7654_3210, bluetoothOn: false, databaseMark: 3))] + apps(hasWakes)
-      + (try managers) + (try peripherals) + (try services) + (try peers(isBondUnproven, isEnding, hasLinkFacts)) + [
+      + (try managers(hasNewSubscribers)) + (try peripherals) + (try services)
+      + (try peers(isBondUnproven, isEnding, hasLinkFacts)) + [
         .subscription(SubscriptionRecord(central: try identifier(1), characteristic: try identifier(0x101)))
       ]
   }
@@ -79,22 +82,22 @@ enum GoldenStore {
     ]
   }
 
-  private static var managers: [StoredRecord] {
-    get throws {
-      let (one, two): (PeerIdentifier, PeerIdentifier) = (try identifier(1), try identifier(2))
-      let services = [BluetoothUUID(0x180F as UInt16), try long]
-      return [
-        .manager(
-          ManagerRecord(
-            key: phone, scan: ScanRequest(services: services, allowDuplicates: true, solicitedServices: [wide]))),
-        .manager(ManagerRecord(key: nameless, scan: ScanRequest(services: nil))),
-        .manager(
-          ManagerRecord(
-            key: door,
-            advertisement: AdvertisementRequest(localName: "Door \u{1F6AA}", serviceUUIDs: [try long, wide]),
-            subscribers: [try identifier(0x101): [one, two], try identifier(0x102): [one]])),
-      ]
-    }
+  private static func managers(_ hasNewSubscribers: Bool) throws -> [StoredRecord] {
+    let (one, two): (PeerIdentifier, PeerIdentifier) = (try identifier(1), try identifier(2))
+    let services = [BluetoothUUID(0x180F as UInt16), try long]
+    let newSubscribers = [NewSubscriber(central: two, youngUntil: Instant(nanoseconds: 86_400_000_000_001))]
+    return [
+      .manager(
+        ManagerRecord(
+          key: phone, scan: ScanRequest(services: services, allowDuplicates: true, solicitedServices: [wide]))),
+      .manager(ManagerRecord(key: nameless, scan: ScanRequest(services: nil))),
+      .manager(
+        ManagerRecord(
+          key: door,
+          advertisement: AdvertisementRequest(localName: "Door \u{1F6AA}", serviceUUIDs: [try long, wide]),
+          subscribers: [try identifier(0x101): [one, two], try identifier(0x102): [one]],
+          newSubscribers: hasNewSubscribers ? newSubscribers : [])),
+    ]
   }
 
   private static var peripherals: [StoredRecord] {

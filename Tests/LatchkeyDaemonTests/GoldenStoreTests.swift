@@ -55,17 +55,20 @@ struct GoldenStoreTests {
   @Test(
     "Change 7: a store of each format is opened, and everything that was promised in it is there",
     arguments: [
-      ("format-1", nil, false, nil, false), ("format-1-unproven-bond", true, false, nil, false),
-      ("format-2-before-wakes", true, false, nil, false), ("format-2-before-ending-links", true, true, nil, false),
-      ("format-2-before-link-facts", true, true, true, false), ("format-2", true, true, true, true),
-    ] as [(String, Bool?, Bool, Bool?, Bool)])
+      ("format-1", nil, false, nil, false, false), ("format-1-unproven-bond", true, false, nil, false, false),
+      ("format-2-before-wakes", true, false, nil, false, false),
+      ("format-2-before-ending-links", true, true, nil, false, false),
+      ("format-2-before-link-facts", true, true, true, false, false),
+      ("format-2-before-new-subscribers", true, true, true, true, false), ("format-2", true, true, true, true, true),
+    ] as [(String, Bool?, Bool, Bool?, Bool, Bool)])
   func everyFormat(
-    _ name: String, isBondUnproven: Bool?, hasWakes: Bool, isEnding: Bool?, hasLinkFacts: Bool
+    _ name: String, isBondUnproven: Bool?, hasWakes: Bool, isEnding: Bool?, hasLinkFacts: Bool, hasNewSubscribers: Bool
   ) throws {
     try GoldenStore.place(name, at: path)
     let everything = StoredState(
       try GoldenStore.everything(
-        isBondUnproven: isBondUnproven, hasWakes: hasWakes, isEnding: isEnding, hasLinkFacts: hasLinkFacts))
+        isBondUnproven: isBondUnproven, hasWakes: hasWakes, isEnding: isEnding, hasLinkFacts: hasLinkFacts,
+        hasNewSubscribers: hasNewSubscribers))
     #expect(try load() == everything)
     // Once more, as it is on disk now.
     #expect(try load() == everything)

@@ -17,6 +17,8 @@ struct Manager: Sendable {
   var advertisement: AdvertisementRequest?
   /// The subscribers that the delegate was told of.
   var subscribers: [LocalAttributeIdentifier: Set<PeerIdentifier>] = [:]
+  /// Those of them that came a moment ago.
+  var newSubscribers: [NewSubscriber] = []
   /// Services and an advertisement whose start the delegate has not been told of yet.
   var unannounced: Set<LocalAttributeIdentifier> = []
   var isAdvertisingUnannounced = false
@@ -29,12 +31,13 @@ struct Manager: Sendable {
     scan = record.scan.map { Scan($0) }
     advertisement = record.advertisement
     subscribers = record.subscribers
+    newSubscribers = record.newSubscribers
   }
 
   var record: ManagerRecord {
     ManagerRecord(
-      key: key, scan: scan?.request, advertisement: advertisement, subscribers: subscribers.filter { !$0.value.isEmpty }
-    )
+      key: key, scan: scan?.request, advertisement: advertisement,
+      subscribers: subscribers.filter { !$0.value.isEmpty }, newSubscribers: newSubscribers)
   }
 
   /// The manager's process has ended or left. What the manager asked for stays.

@@ -14,13 +14,14 @@ import TimeTypes
 /// A latchkeyd that dies while a central's link comes up may lose a subscription that it has not heard of, or has not
 /// stored. So the next latchkeyd waits for subscriptions of each central whose link it finds coming up.
 ///
-/// bluetoothd does not say which central has subscribed. So a subscription that another central may have made is no
-/// renewal for a central whose link was still coming up at the registration. And a central whose link came up at the
-/// registration or later subscribes by itself, so as many reports as there are such centrals are no renewals.
+/// bluetoothd does not say whose a subscription is. On a link that was still coming up, or whose central had subscribed only a moment
+/// before (`NewSubscriber`), one that another central may have made renews nothing. A central whose link came up at the
+/// registration or after it subscribes by itself, so one subscription for each of those renews nothing either. As many
+/// subscriptions as there are centrals are everybody's: bluetoothd reports each one (src/gatt-database.c, `ccc_write_cb`).
 struct SubscriptionRenewal: Sendable {
   /// Characteristics whose subscription the central has not renewed, as far as is known.
   private(set) var awaited: Set<LocalAttributeIdentifier> = []
-  /// Characteristics that were registered while the link was coming up, so that the central may not have noticed.
+  /// Those that were registered while the link came up, or just after it, so that the central may not have noticed.
   private var unnoticed: Set<LocalAttributeIdentifier> = []
   /// Characteristics of which this latchkeyd does not know whether the central was subscribed.
   private var unheard: Set<LocalAttributeIdentifier> = []
@@ -34,9 +35,10 @@ struct SubscriptionRenewal: Sendable {
   static let patience: Duration = .seconds(15)
 
   /// - Parameters:
-  ///   - present: the devices whose links are up and whose services are resolved.
-  ///   - isComingUp: whether bluetoothd was still discovering the other side's services, as that side does at the same time.
-  ///   - isUnheard: it is not known whether the central was subscribed.
+  ///   - present: the devices whose links are up.
+  ///   - isComingUp: whether bluetoothd was still discovering the other side's services, as that side does at the same time, or
+  ///     had just done so.
+  ///   - isUnheard: nobody knows whether the central was subscribed.
   mutating func awaits(
     _ characteristic: LocalAttributeIdentifier, present: Set<PeerIdentifier>, isComingUp: Bool, isUnheard: Bool,
     at now: Instant
@@ -55,13 +57,23 @@ struct SubscriptionRenewal: Sendable {
     reports[characteristic, default: 0] += 1
     let newcomers = makers.subtracting(present[characteristic] ?? [])
     let isOfOneThatWasThere = reports[characteristic] ?? 0 > newcomers.count
-    if makers.count == 1 || isOfOneThatWasThere && !unnoticed.contains(characteristic) {
+    let isEverybodys = reports[characteristic] ?? 0 >= makers.count
+    if isEverybodys || isOfOneThatWasThere && !unnoticed.contains(characteristic) {
       awaited.remove(characteristic)
     }
   }
 
-  /// Whether the subscription counts as renewed only if this central has made it. Otherwise it is enough that
-  /// bluetoothd has any subscriber of the characteristic.
+  /// A central has left: the next subscriptions may be those of others once more.
+  mutating func countsAnew() { for known in reports.keys { reports[known] = 0 } }
+
+  /// bluetoothd says that nobody is subscribed any more. A central that may not have noticed the registration may go on
+  /// believing that it is.
+  mutating func nobodyIsSubscribed(to characteristic: LocalAttributeIdentifier) {
+    if reports[characteristic] != nil { reports[characteristic] = 0 }
+    if awaited.contains(characteristic), unnoticed.contains(characteristic) { unheard.insert(characteristic) }
+  }
+
+  /// Whether only a subscription of the central's own renews it, and not that bluetoothd notifies at all.
   func needsOwn(_ characteristic: LocalAttributeIdentifier) -> Bool {
     unnoticed.contains(characteristic) || reports[characteristic] != nil
   }
@@ -79,12 +91,13 @@ extension BluetoothSystem {
     for device in linkedCentrals {
       // The time at which the link came up is not known, so the link is older than this latchkeyd.
       let mayBeUnheard = !isNew && !device.isResolved && device.connectedUnixSeconds == nil
+      let isYoung = managers[service.manager]?.isNewSubscriber(device.peer, at: now) == true
       for characteristic in characteristics {
         let isKnown = countsAsSubscribed(device.peer, characteristic, of: service.manager)
         guard isKnown || mayBeUnheard else { continue }
         renewals[device.peer, default: SubscriptionRenewal()]
           .awaits(
-            characteristic, present: present, isComingUp: !device.isResolved, isUnheard: !isKnown, at: now)
+            characteristic, present: present, isComingUp: !device.isResolved || isYoung, isUnheard: !isKnown, at: now)
       }
     }
   }

@@ -59,6 +59,7 @@ extension BluetoothSystem {
     guard let (service, key, characteristic) = publishing.characteristic(at: path) else { return }
     _ = publishing.setNotifying(false, characteristic, of: service)
     haveSubscriptionsChanged = true
+    for peer in Array(renewals.keys) { renewals[peer]?.nobodyIsSubscribed(to: characteristic) }
     for device in bluez.devices.connectedDevices {
       forget(device.peer, characteristic)
       tellUnsubscribed(key, device.peer, characteristic)
@@ -92,6 +93,7 @@ extension BluetoothSystem {
     _ key: ManagerKey, _ peer: PeerIdentifier, _ characteristic: LocalAttributeIdentifier
   ) {
     guard managers[key]?.subscribers[characteristic, default: []].insert(peer).inserted == true else { return }
+    managers[key]?.noteNewSubscriber(peer, at: now)
     persistManager(key)
     tell(key, .subscribed(centralSnapshot(peer), characteristic))
   }

@@ -1,6 +1,7 @@
 import AppLink
 import BluetoothTypes
 import FoundationEssentials
+import TimeTypes
 
 /// What one manager of an app has asked for, besides connections and services.
 package struct ManagerRecord: Sendable, Hashable {
@@ -9,15 +10,17 @@ package struct ManagerRecord: Sendable, Hashable {
   package var advertisement: AdvertisementRequest?
   /// The subscribers that the app was told of. If one of them is gone at the next start, the app is told then.
   package var subscribers: [LocalAttributeIdentifier: Set<PeerIdentifier>]
+  package var newSubscribers: [NewSubscriber]
 
   package init(
     key: ManagerKey, scan: ScanRequest? = nil, advertisement: AdvertisementRequest? = nil,
-    subscribers: [LocalAttributeIdentifier: Set<PeerIdentifier>] = [:]
+    subscribers: [LocalAttributeIdentifier: Set<PeerIdentifier>] = [:], newSubscribers: [NewSubscriber] = []
   ) {
     self.key = key
     self.scan = scan
     self.advertisement = advertisement
     self.subscribers = subscribers
+    self.newSubscribers = newSubscribers
   }
 }
 
@@ -30,12 +33,15 @@ extension ManagerRecord {
     var advertisement: Advertisement?
     /// Missing: there are no subscribers.
     var subscribers: [Subscribers]?
+    /// Missing: none came a moment ago.
+    var newSubscribers: [Newcomer]?
 
     enum CodingKeys: String, CodingKey {
       case manager = "manager"
       case scan = "scan"
       case advertisement = "advertisement"
       case subscribers = "subscribers"
+      case newSubscribers = "newSubscribers"
     }
 
     init(_ record: ManagerRecord) {
@@ -44,6 +50,7 @@ extension ManagerRecord {
       advertisement = record.advertisement.map { Advertisement($0) }
       let sorted = record.subscribers.sorted { $0.key < $1.key }
       subscribers = sorted.isEmpty ? nil : sorted.map { Subscribers(characteristic: $0.key, centrals: $0.value) }
+      newSubscribers = record.newSubscribers.isEmpty ? nil : record.newSubscribers.map { Newcomer($0) }
     }
 
     var value: ManagerRecord {
@@ -54,6 +61,7 @@ extension ManagerRecord {
           record.subscribers[LocalAttributeIdentifier(entry.characteristic), default: []]
             .formUnion(entry.centrals.map { PeerIdentifier($0) })
         }
+        record.newSubscribers = (newSubscribers ?? []).map(\.value)
         return record
       }
     }
@@ -106,6 +114,25 @@ extension ManagerRecord {
 
     var value: AdvertisementRequest {
       get throws { AdvertisementRequest(localName: localName, serviceUUIDs: try serviceUUIDs?.values ?? []) }
+    }
+  }
+
+  struct Newcomer: Codable {
+    var central: UUID
+    /// Nanoseconds of the machine's clock.
+    var youngUntil: Int64
+
+    enum CodingKeys: String, CodingKey {
+      case central = "central"
+      case youngUntil = "youngUntil"
+    }
+
+    init(_ subscriber: NewSubscriber) {
+      (central, youngUntil) = (subscriber.central.rawValue, subscriber.youngUntil.nanoseconds)
+    }
+
+    var value: NewSubscriber {
+      NewSubscriber(central: PeerIdentifier(central), youngUntil: Instant(nanoseconds: youngUntil))
     }
   }
 
