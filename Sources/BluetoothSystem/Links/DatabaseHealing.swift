@@ -153,6 +153,7 @@ extension BluetoothSystem {
       newServices[peer] = nil
       return
     }
+    for emptied in emptiedServices(of: device) { healings[peer, default: DatabaseHealing()].doubts(emptied) }
     let missing = missingServices(of: device)
     guard !missing.isEmpty else {
       if let healing = healings.removeValue(forKey: peer), healing.attempts > 0 {

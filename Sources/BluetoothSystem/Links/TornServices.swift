@@ -71,9 +71,16 @@ extension BluetoothSystem {
     doubt(known.uuid, peer)
   }
 
-  /// An app looks for characteristics by their UUIDs in a service of which bluetoothd shows none. A service may be empty
-  /// (Core Specification, Volume 3, Part G, 3.1), and an app that looks for any characteristics is told so at once. An app
-  /// that names some knows the service, so only after the usual tries is it told that there are none.
+  /// Services in which apps have found characteristics, and of which bluetoothd shows none any more.
+  func emptiedServices(of device: Device) -> [BluetoothUUID] {
+    held.holders(of: device.peer).flatMap { $0.peripheral.services ?? [] }.filter { known in
+      known.characteristics?.isEmpty == false && device.attributes[known.handle]?.uuid == known.uuid
+        && device.isEmptyService(known.handle)
+    }.map(\.uuid)
+  }
+
+  /// An app looks for the characteristics of a service, and bluetoothd shows none. A service may be empty (Core Specification,
+  /// Volume 3, Part G, 3.1), but nobody looks for what is in such a one, so after the usual tries that is believed.
   mutating func doubtEmptyService(_ handle: AttributeHandle, of device: Device) {
     guard device.isEmptyService(handle), let uuid = device.attributes[handle]?.uuid, uuid.isTelling else { return }
     doubt(uuid, device.peer)
