@@ -318,10 +318,10 @@ let package = Package(
       "ScheduleTesting",
       [
         "AppLink", "BlueZ", "BlueZModel", "BluetoothSystem", "BluetoothTypes", "BusValue", "Radio", "RandomTesting",
-        "TimeTypes",
+        "TimeTypes", trees,
       ], path: "Tests/ScheduleTesting"),
     program("schedule-soak", ["ScheduleTesting", arguments], path: "Tests/Support/schedule-soak"),
-    tests("ScheduleTests", ["ScheduleTesting", "ProcessTesting"]),
+    tests("ScheduleTests", ["ScheduleTesting", "ProcessTesting", "TimeTypes"]),
     tests(
       "CoreBluetoothTests",
       [

@@ -11,8 +11,11 @@ import TimeTypes
 /// Reads any value member by member, as one line of tokens that is the same for values that differ only in names: in the
 /// numbers of processes, links, calls and so on. Those keep their order, because it may matter which is older. What
 /// only people read (counts, journals) and random numbers to come are left out.
+///
+/// It reads from memory by a program for each type (`MemoryReading.swift`), or, ten times more slowly, through `Mirror`. Both know a
+/// type's members from the runtime, so that none can be forgotten, and give the same tokens (`StateReaderTests`).
 struct StateReader: Sendable {
-  enum Token: Sendable {
+  enum Token: Sendable, Hashable {
     case word(UInt64)
     /// A name, by the machine on which it names something, its kind and its number.
     case name(scope: Int, kind: Int, number: Int64)
@@ -22,11 +25,18 @@ struct StateReader: Sendable {
 
   private(set) var tokens: [Token] = []
   /// The machine that is read.
-  private var scope = 0
+  private(set) var scope = 0
+  /// Whether it goes by `Mirror` alone.
+  let isMirrored: Bool
+  /// What was read through `Mirror` although it need not be: how often, by type.
+  private(set) var mirrored: [String: Int] = [:]
+  var memory = StateMemory()
   private var shapes: [ObjectIdentifier: Shape] = [:]
 
+  init(isMirrored: Bool = false) { self.isMirrored = isMirrored }
+
   /// How a member is read.
-  private enum Reading: Sendable {
+  enum Reading: Sendable {
     case plainly, notAtAll
     /// A number of an event that is a plain integer.
     case asSequence
@@ -47,12 +57,12 @@ struct StateReader: Sendable {
   }
 
   /// Numbers that only name something. Those of the first kinds are between one machine's system and its apps.
-  private static let names: [Any.Type] =
+  static let names: [Any.Type] =
     scopedNames + [
       CallIdentifier.self, CallbackIdentifier.self, ChannelIdentifier.self, LinkIdentifier.self,
       ObjectPath.self, LinkNumber.self,
     ]
-  private static let scopedNames: [Any.Type] = [
+  static let scopedNames: [Any.Type] = [
     EventSequence.self, AppLinkIdentifier.self, AnswerToken.self, ProcessIdentity.self, OperationIdentifier.self,
     ActionIdentifier.self, RemoteRequestIdentifier.self,
   ]
@@ -62,7 +72,7 @@ struct StateReader: Sendable {
   ]
 
   /// Times before which something does not happen, or after which something is looked for.
-  private static let deadlines: Set<String> = ["notBefore", "wakeNotBefore", "noticedUntil"]
+  private static let deadlines: Set<String> = ["notBefore", "wakeNotBefore", "noticedUntil", "youngUntil"]
 
   /// Members that decide nothing: counters of names, random numbers, journals, strengths of signals, results
   /// that are kept to save time, and what is kept twice.
@@ -78,7 +88,7 @@ struct StateReader: Sendable {
     "Ledger.stored", "Radio.now", "BlueZModel.now", "BlueZModel.nextDeadline",
   ]
 
-  private var now = Instant.zero
+  private(set) var now = Instant.zero
 
   /// Begins anew. What it knows about types stays.
   mutating func begin(at now: Instant) {
@@ -88,59 +98,73 @@ struct StateReader: Sendable {
   }
 
   /// Reads what belongs to one machine, of those numbered from 1.
-  mutating func read(_ value: Any, ofMachine number: Int) {
+  mutating func read<Value>(_ value: Value, ofMachine number: Int) {
     scope = number
     read(value)
     scope = 0
   }
 
-  mutating func read(_ value: Any) {
+  mutating func read<Value>(_ value: Value) {
+    if isMirrored { readMirrored(value) } else { readMemory(value) }
+  }
+
+  /// Reads a value from memory that can be read only through `Mirror`.
+  mutating func readMirrored(_ value: Any, as type: Any.Type) {
+    mirrored["\(type)", default: 0] += 1
+    readMirrored(value)
+  }
+
+  mutating func readMirrored(_ value: Any) {
     switch shape(of: value) {
     case .word(let word): append(.word(word(value)))
-    case .text(let text): append(.word(Self.hash(text(value).utf8)))
+    case .text(let text): append(.word(Self.hash(text(value))))
     case .bytes: append(.word(Self.hash((value as? [UInt8]) ?? [])))
-    case .client:
-      // The connections of each bus have numbers of their own.
-      let parts = ((value as? ClientIdentifier)?.name ?? "").split(separator: ".")
-      let bus = Self.hash((parts.first ?? "").utf8)
-      append(.word(bus))
-      append(
-        .name(scope: Int(truncatingIfNeeded: bus), kind: 0, number: parts.last.flatMap { Int64($0) } ?? 0))
+    case .client: if let client = value as? ClientIdentifier { readClient(client) }
     case .name(let kind, let isScoped):
       append(.name(scope: isScoped ? scope : 0, kind: kind, number: Self.number(of: value)))
-    case .path: readPath(value)
+    case .path: if let path = value as? ObjectPath { readPath(path) }
     case .leftOut: break
     case .members(let isOrdered, let readings):
       let mirror = Mirror(reflecting: value)
       append(.begin(isOrdered: isOrdered))
       if mirror.displayStyle == .enum {
-        append(.word(Self.hash((mirror.children.first?.label ?? "\(value)").utf8)))
+        append(.word(Self.hash(mirror.children.first?.label ?? "\(value)")))
       }
       var index = 0
       for child in mirror.children {
         let reading = index < readings.count ? readings[index] : .plainly
         index += 1
         switch reading {
-        case .plainly: read(child.value)
+        case .plainly: readMirrored(child.value)
         case .notAtAll: break
         case .asSequence: append(.name(scope: scope, kind: 0, number: Self.integer(child.value)))
-        case .asDeadline: append(.word(UInt64(bitPattern: max(now, child.value as? Instant ?? .zero).nanoseconds)))
+        case .asDeadline where child.value is Instant?:
+          append(.word(UInt64(bitPattern: max(now, child.value as? Instant ?? .zero).nanoseconds)))
+        case .asDeadline: readMirrored(child.value)
         }
       }
       append(.end)
     }
   }
 
-  private mutating func append(_ token: Token) { tokens.append(token) }
+  mutating func append(_ token: Token) { tokens.append(token) }
+
+  mutating func readClient(_ client: ClientIdentifier) {
+    // The connections of each bus have numbers of their own.
+    let parts = client.name.split(separator: ".")
+    let bus = Self.hash(String(parts.first ?? ""))
+    append(.word(bus))
+    append(.name(scope: Int(truncatingIfNeeded: bus), kind: 0, number: parts.last.flatMap { Int64($0) } ?? 0))
+  }
 
   /// Paths of objects that a client exports end with a number. Those of devices end with an address.
-  private mutating func readPath(_ value: Any) {
-    let text = (value as? ObjectPath)?.text ?? ""
+  mutating func readPath(_ path: ObjectPath) {
+    let text = path.text
     guard text.hasPrefix("/org/latchkey/"), let slash = text.lastIndex(of: "/"),
       let number = Int64(text[text.index(after: slash)...]),
       let kind = Self.names.firstIndex(where: { $0 == ObjectPath.self })
-    else { return append(.word(Self.hash(text.utf8))) }
-    append(.word(Self.hash(text[..<slash].utf8)))
+    else { return append(.word(Self.hash(text))) }
+    append(.word(Self.hash(String(text[..<slash]))))
     append(.name(scope: 0, kind: kind, number: number))
   }
 
@@ -180,10 +204,10 @@ struct StateReader: Sendable {
     if type == UInt64.self { return .word { $0 as? UInt64 ?? 0 } }
     if type == Instant.self { return .word { UInt64(bitPattern: ($0 as? Instant ?? .zero).nanoseconds) } }
     if type == UUID.self {
-      return .word { ($0 as? UUID).map { hash(withUnsafeBytes(of: $0.uuid) { Array($0) }) } ?? 0 }
+      return .word { ($0 as? UUID).map(hash) ?? 0 }
     }
     if type == BluetoothUUID.self {
-      return .word { ($0 as? BluetoothUUID).map { ($0.high &* 0x9E37_79B9_7F4A_7C15) ^ $0.low } ?? 0 }
+      return .word { ($0 as? BluetoothUUID).map(hash) ?? 0 }
     }
     if type == Double.self { return .word { ($0 as? Double ?? 0).bitPattern } }
     if type is any BinaryInteger.Type {
@@ -194,23 +218,50 @@ struct StateReader: Sendable {
     case .set, .dictionary: return .members(isOrdered: false, [])
     case .struct?, .class?:
       guard !mirror.children.isEmpty else { return .text { "\($0)" } }
-      let name = "\(type)"
       return .members(
-        isOrdered: true,
-        mirror.children.map { child in
-          let label = child.label ?? ""
-          if leftOut.contains("\(name).\(label)") { return .notAtAll }
-          if sequences.contains("\(name).\(label)") { return .asSequence }
-          return deadlines.contains(label) ? .asDeadline : .plainly
-        })
+        isOrdered: true, mirror.children.map { reading(of: $0.label ?? "", in: type) })
     case .none where mirror.children.isEmpty: return .leftOut
     default: return .members(isOrdered: true, [])
     }
   }
 
-  private static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+  /// How a member of a struct is read.
+  static func reading(of label: String, in type: Any.Type) -> Reading {
+    if leftOut.contains("\(type).\(label)") { return .notAtAll }
+    if sequences.contains("\(type).\(label)") { return .asSequence }
+    return deadlines.contains(label) ? .asDeadline : .plainly
+  }
+
+  // MARK: One number for a value
+
+  static func hash(_ text: String) -> UInt64 {
+    text.utf8.withContiguousStorageIfAvailable { hash(UnsafeRawBufferPointer($0)) } ?? hash(Array(text.utf8))
+  }
+
+  static func hash(_ bytes: [UInt8]) -> UInt64 { bytes.withUnsafeBytes { hash($0) } }
+
+  static func hash(_ uuid: UUID) -> UInt64 { withUnsafeBytes(of: uuid.uuid) { hash($0) } }
+
+  static func hash(_ uuid: BluetoothUUID) -> UInt64 { (uuid.high &* 0x9E37_79B9_7F4A_7C15) ^ uuid.low }
+
+  /// Eight bytes at a time, each step as in FNV-1a, and turned so that every bit counts.
+  private static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325 ^ UInt64(bytes.count)
+    func add(_ word: UInt64) {
+      hash = (hash ^ word) &* 0x9E37_79B9_7F4A_7C15
+      hash ^= hash >> 29
+    }
+    var place = 0
+    while place + 8 <= bytes.count {
+      add(bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+      place += 8
+    }
+    var rest: UInt64 = 0
+    while place < bytes.count {
+      rest = rest << 8 | UInt64(bytes[place])
+      place += 1
+    }
+    add(rest)
     return hash
   }
 }
