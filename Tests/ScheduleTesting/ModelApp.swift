@@ -205,12 +205,14 @@ package struct ModelApp: Sendable {
   }
 
   /// Asks for a connection that the app still wants.
-  private mutating func reconnect(to peer: PeerIdentifier, _ number: Int) -> [Request] {
+  private mutating func reconnect(to peer: PeerIdentifier, _ number: Int, delay: Duration = .zero) -> [Request] {
     guard let target = target(peer), disk.wishes[number]?.contains(target) == true,
       managers[number]?.view.state == .poweredOn, managers[number]?.state(of: peer) == nil
     else { return [] }
     managers[number]?.setState(.connecting, of: peer)
-    let options = ConnectOptions(enableAutoReconnect: disk.kept[number]?.contains(target) == true)
+    let options = ConnectOptions(
+      enableAutoReconnect: disk.kept[number]?.contains(target) == true,
+      startDelaySeconds: Double(delay.components.seconds))
     managers[number]?.view.connectOptions[peer] = options
     return [.central(ManagerIdentifier(UInt32(number)), .connect(peer, options))]
   }
@@ -304,14 +306,16 @@ package struct ModelApp: Sendable {
     return [.central(ManagerIdentifier(UInt32(number)), .stopScan)]
   }
 
-  mutating func connect(_ number: Int, _ target: Target, isKept: Bool = false) -> [Request] {
+  mutating func connect(_ number: Int, _ target: Target, isKept: Bool = false, delay: Duration = .zero)
+    -> [Request]
+  {
     guard mayCall(number) else { return [] }
     disk.wishes[number, default: []].insert(target)
     if isKept { disk.kept[number, default: []].insert(target) } else { disk.kept[number]?.remove(target) }
     guard let peer = disk.identifiers[target] else {
       return managers[number]?.view.scan == nil ? scan(number, allowsDuplicates: false) : []
     }
-    return reconnect(to: peer, number)
+    return reconnect(to: peer, number, delay: delay)
   }
 
   mutating func cancel(_ number: Int, _ target: Target) -> [Request] {

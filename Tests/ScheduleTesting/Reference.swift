@@ -1,6 +1,7 @@
 import AppLink
 import BluetoothSystem
 import BluetoothTypes
+import TimeTypes
 
 /// How many links there were between two machines. Only which of two is more matters.
 struct LinkNumber: Sendable, Hashable, Comparable {
@@ -23,6 +24,8 @@ struct Reference: Sendable {
     var askedAgain: Set<PeerIdentifier> = []
     /// Those that the system makes again by itself.
     var kept: Set<PeerIdentifier> = []
+    /// From when on a connection may be made that was asked for with a delay.
+    var earliest: [PeerIdentifier: Instant] = [:]
     /// How many links there had been when the app was last told that the link is gone.
     var linksWhenLost: [PeerIdentifier: LinkNumber] = [:]
     var scan: ScanRequest?
@@ -44,6 +47,8 @@ struct Reference: Sendable {
   private var opened: Set<String> = []
   /// Apps whose process the user or a schedule wants to end.
   private var endWanted: Set<String> = []
+  /// Apps of which one may be ended now, because memory is short.
+  private var reclaimable: Set<String> = []
   /// Links between two machines, the central's first: how many there were, and how many there are.
   private var links: [[String]: (were: LinkNumber, are: Int)] = [:]
   private(set) var complaints: [String] = []
@@ -75,9 +80,9 @@ struct Reference: Sendable {
   // MARK: What apps ask
 
   /// The system takes this request of a manager.
-  mutating func asked(_ request: AppLink.Request, by app: String) {
+  mutating func asked(_ request: AppLink.Request, by app: String, at now: Instant) {
     switch request {
-    case .central(let manager, let request): asked(request, Caller(app, Int(manager.rawValue)))
+    case .central(let manager, let request): asked(request, Caller(app, Int(manager.rawValue)), at: now)
     case .peripheral(let manager, let request): asked(request, Caller(app, Int(manager.rawValue)))
     case .destroyManager(let manager): forget(Caller(app, Int(manager.rawValue)))
     case .resumeManager(let manager, _, let view): resumed(view, Caller(app, Int(manager.rawValue)))
@@ -118,7 +123,7 @@ struct Reference: Sendable {
     unheard.resumed(caller)
   }
 
-  private mutating func asked(_ request: CentralRequest, _ caller: Caller) {
+  private mutating func asked(_ request: CentralRequest, _ caller: Caller, at now: Instant) {
     take(caller) { book in
       switch request {
       case .scan(let scan):
@@ -131,9 +136,12 @@ struct Reference: Sendable {
       case .connect(let peer, let options):
         if options.enableAutoReconnect { book.kept.insert(peer) } else { book.kept.remove(peer) }
         if book.connected.contains(peer) { book.askedAgain.insert(peer) }
-        book.held.insert(peer)
+        if book.held.insert(peer).inserted, options.startDelaySeconds > 0 {
+          book.earliest[peer] = now + .seconds(options.startDelaySeconds)
+        }
       case .cancelConnection(let peer):
         if book.held.remove(peer) != nil { book.cancelled.insert(peer) }
+        book.earliest[peer] = nil
         if book.connected.remove(peer) != nil { book.discovered[peer] = nil }
       case .perform, .watchConnections: break
       }
@@ -168,7 +176,7 @@ struct Reference: Sendable {
   // MARK: What apps are told
 
   /// The app's process receives this event.
-  mutating func told(_ event: AppLink.Event, _ caller: Caller, isFirst: Bool, target: Target?) {
+  mutating func told(_ event: AppLink.Event, _ caller: Caller, isFirst: Bool, target: Target?, at now: Instant) {
     var book = book(caller)
     unheard.isTold(event.sequence, caller, before: book)
     let body = event.body
@@ -189,6 +197,8 @@ struct Reference: Sendable {
         complain(caller, "told twice of a connection")
       } else if link.are == 0, link.were <= book.linksWhenLost[peer] ?? LinkNumber() {
         complain(caller, "told of a connection to \(target?.rawValue ?? "?") that there was not")
+      } else if let earliest = book.earliest.removeValue(forKey: peer), now < earliest {
+        complain(caller, "told of a connection before it was to begin")
       }
       book.askedAgain.remove(peer)
       book.connected.insert(peer)
@@ -271,6 +281,11 @@ struct Reference: Sendable {
 
   /// The app's system has died, and with it what it knew of the app's latest events.
   mutating func systemDied(of app: String, isRunning: Bool) {
+    // Its next one does not know since when apps wait.
+    for index in cast[app]?.managers.indices ?? 0..<0 {
+      books[Caller(app, index + 1)]?.earliest = [:]
+      unheard.change(Caller(app, index + 1)) { $0.earliest = [:] }
+    }
     unheard.systemDied(of: app)
     if !isRunning { processEnded(app) }
   }
@@ -291,8 +306,13 @@ struct Reference: Sendable {
   }
 
   mutating func killed(_ app: String) {
-    if endWanted.remove(app) == nil { complain(Caller(app, 1), "its process is ended without a reason") }
+    if endWanted.remove(app) != nil { return }
+    if !reclaimable.contains(app) { complain(Caller(app, 1), "its process is ended without a reason") }
+    reclaimable = []
   }
+
+  /// The system hears that memory is short, while these apps are suspended; or has heard it.
+  mutating func memoryIsShort(of suspended: Set<String>) { reclaimable = suspended }
 
   // MARK: The user
 

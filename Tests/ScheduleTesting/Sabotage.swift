@@ -13,6 +13,7 @@ package enum Fault: String, Sendable, CaseIterable {
   case forgetsToLaunch, launchesTwice, forgetsToResume, killsAtRandom, launchesAsOpened
   case neverConnects, neverRegistersServices, neverAdvertises, neverSubscribes, neverScans, neverDisconnects,
     neverAnswers, forgetsTheAcceptList, pushesNothing
+  case connectsAtOnce
 }
 
 /// Changes the effects of systems by one fault.
@@ -22,6 +23,15 @@ struct Sabotage: Sendable {
   private var late: [AppLinkIdentifier: AppLink.Event] = [:]
 
   init(_ fault: Fault) { self.fault = fault }
+
+  /// What the system takes instead of this.
+  func change(_ event: BluetoothSystem.Event) -> BluetoothSystem.Event {
+    guard fault == .connectsAtOnce,
+      case .request(let link, .central(let manager, .connect(let peer, var options))) = event
+    else { return event }
+    options.startDelaySeconds = 0
+    return .request(link, .central(manager, .connect(peer, options)))
+  }
 
   mutating func change(_ effects: [BluetoothSystem.Effect], at now: Instant) -> [BluetoothSystem.Effect] {
     if fault == .promisesBeforeStoring {

@@ -75,7 +75,7 @@ package struct ScheduleGenerator {
   }
 
   private mutating func call() -> Step {
-    switch random.next() % 75 {
+    switch random.next() % 78 {
     case 0..<9:
       let (caller, target) = pairing()
       return .connect(caller, target)
@@ -128,6 +128,10 @@ package struct ScheduleGenerator {
     case 71: return .cutPower(machine: pick(machines))
     case 72: return .power(machine: pick(machines), on: random.next() % 4 == 0)
     case 74: return .unpair
+    case 75: return .press(machine: pick(machines))
+    case 76, 77:
+      let (caller, target) = pairing()
+      return .delay(caller, target)
     case 73: return .wake(machine: pick(machines))
     case 55..<60: return .away(machine: pick(machines))
     default: return .near(machine: pick(machines))

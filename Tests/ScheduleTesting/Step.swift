@@ -15,6 +15,8 @@ package enum Step: Sendable, Hashable {
   case connect(Caller, Target)
   /// The system is to make the connection again by itself.
   case keep(Caller, Target)
+  /// It is to begin only after some seconds (`CBConnectPeripheralOptionStartDelayKey`).
+  case delay(Caller, Target)
   case cancel(Caller, Target)
   case subscribe(Caller, Target)
   case unsubscribe(Caller, Target)
@@ -52,6 +54,8 @@ package enum Step: Sendable, Hashable {
   case unpair
   /// The machine has slept.
   case wake(machine: String)
+  /// Memory is short.
+  case press(machine: String)
   // The radio
   case plug(machine: String, on: Bool)
   case block(machine: String, on: Bool)
@@ -69,6 +73,7 @@ extension Step: CustomStringConvertible {
     case .stopScan(let caller): "stop-scan \(caller)"
     case .connect(let caller, let target): "connect \(caller) \(target)"
     case .keep(let caller, let target): "keep \(caller) \(target)"
+    case .delay(let caller, let target): "delay \(caller) \(target)"
     case .cancel(let caller, let target): "cancel \(caller) \(target)"
     case .subscribe(let caller, let target): "subscribe \(caller) \(target)"
     case .unsubscribe(let caller, let target): "unsubscribe \(caller) \(target)"
@@ -98,6 +103,7 @@ extension Step: CustomStringConvertible {
     case .cutPower(let machine): "cut-power \(machine)"
     case .unpair: "unpair all"
     case .wake(let machine): "wake \(machine)"
+    case .press(let machine): "press \(machine)"
     case .plug(let machine, let on): "plug \(machine) \(on ? "on" : "off")"
     case .block(let machine, let on): "block \(machine) \(on ? "on" : "off")"
     case .power(let machine, let on): "power \(machine) \(on ? "on" : "off")"
@@ -121,6 +127,7 @@ extension Step: CustomStringConvertible {
     case ("stop-scan", let caller?, _): self = .stopScan(caller)
     case ("connect", let caller?, let target?): self = .connect(caller, target)
     case ("keep", let caller?, let target?): self = .keep(caller, target)
+    case ("delay", let caller?, let target?): self = .delay(caller, target)
     case ("cancel", let caller?, let target?): self = .cancel(caller, target)
     case ("subscribe", let caller?, let target?): self = .subscribe(caller, target)
     case ("unsubscribe", let caller?, let target?): self = .unsubscribe(caller, target)
@@ -151,6 +158,7 @@ extension Step: CustomStringConvertible {
     case ("cut-power", _, _): self = .cutPower(machine: name)
     case ("unpair", _, _): self = .unpair
     case ("wake", _, _): self = .wake(machine: name)
+    case ("press", _, _): self = .press(machine: name)
     case ("plug", _, _): self = .plug(machine: name, on: isOn)
     case ("block", _, _): self = .block(machine: name, on: isOn)
     case ("power", _, _): self = .power(machine: name, on: isOn)

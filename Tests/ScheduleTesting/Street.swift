@@ -123,15 +123,16 @@ package struct Street: Sendable {
     let before = reference
     switch event {
     case .request(let link, let request):
-      if let app = machines[name]?.owners[link] { reference.asked(request, by: app) }
+      if let app = machines[name]?.owners[link] { reference.asked(request, by: app, at: now) }
     case .control(let request, _): userAsks(request, on: name)
+    case .memoryPressure: memoryIsShort(on: name)
     default: break
     }
     if case .appEnded(let bundle, _, _) = event, let app = machines[name]?.apps[bundle] {
       reference.processEnded(app.actor.name)
       reference.endIsKnown(of: app.actor.name)
     }
-    guard var effects = systems[name]?.handle(event, at: now) else { return }
+    guard var effects = systems[name]?.handle(sabotage?.change(event) ?? event, at: now) else { return }
     deadlines[name] = systems[name]?.nextDeadline
     if sabotage != nil { effects = sabotage?.change(effects, at: now) ?? [] }
     // All of a turn's changes are stored in one transaction.
@@ -155,6 +156,7 @@ package struct Street: Sendable {
       guard !isOver(name) else { return crash(name) }
       take(effect, of: name)
     }
+    reference.memoryIsShort(of: [])
   }
 
   /// Whether the system's end has come.
@@ -238,7 +240,7 @@ package struct Street: Sendable {
       let isFirst = app.managers[manager]?.hasBeenTold == false
       var target = peer.flatMap { app.target($0) }
       if target == nil, let peer { target = machines[name]?.target(peer) }
-      reference.told(numbered, Caller(app.actor.name, manager), isFirst: isFirst, target: target)
+      reference.told(numbered, Caller(app.actor.name, manager), isFirst: isFirst, target: target, at: now)
     }
     if case .valueUpdated(let peer, _, let value) = event.body, let target = app.target(peer),
       UInt32(bytes: value) > newestValue(of: target)

@@ -11,6 +11,7 @@ extension Street {
     case .stopScan(let caller): call(caller) { $0.stopScan($1) }
     case .connect(let caller, let target): call(caller) { $0.connect($1, target) }
     case .keep(let caller, let target): call(caller) { $0.connect($1, target, isKept: true) }
+    case .delay(let caller, let target): call(caller) { $0.connect($1, target, delay: .seconds(5)) }
     case .cancel(let caller, let target): call(caller) { $0.cancel($1, target) }
     case .subscribe(let caller, let target): call(caller) { $0.subscribe($1, target, true) }
     case .unsubscribe(let caller, let target): call(caller) { $0.subscribe($1, target, false) }
@@ -44,6 +45,7 @@ extension Street {
       // A pairing under way may leave a bond on one side a moment later.
       for _ in 0..<10 where !forgetPairings() { pass(.milliseconds(100)) }
     case .wake(let machine): open.append(.system(machine, .resumedFromSleep))
+    case .press(let machine): open.append(.system(machine, .memoryPressure))
     case .plug(let machine, let isOn): command(.plug(machine: machine, isOn: isOn))
     case .block(let machine, let isOn): command(.block(machine: machine, isOn: isOn))
     case .power(let machine, let isOn): command(.power(machine: machine, isOn: isOn))
@@ -100,6 +102,13 @@ extension Street {
       }
     default: break
     }
+  }
+
+  /// Of the apps that are suspended now, and that are not to run always, the system may end one.
+  mutating func memoryIsShort(on machine: String) {
+    let apps =
+      machines[machine]?.apps.values.filter { $0.process != nil && $0.isSuspended && !$0.actor.keepAlive } ?? []
+    reference.memoryIsShort(of: Set(apps.map(\.actor.name)))
   }
 
   private mutating func setBluetooth(_ name: String, _ isOn: Bool) {

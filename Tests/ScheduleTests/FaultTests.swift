@@ -70,6 +70,7 @@ struct FaultTests {
       6,
       "publish lock; open ann; connect ann.1 lock; subscribe ann.1 lock; pass 10000; reboot phone"
     ),
+    .connectsAtOnce: (1, "open cat; publish cat; open dan; scan dan.1; pass 1000; delay dan.1 cat"),
     .pushesNothing: (1, "open ann; connect ann.1 cat; subscribe ann.1 cat"),
   ]
 
