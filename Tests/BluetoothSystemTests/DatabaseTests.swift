@@ -16,6 +16,16 @@ struct DatabaseTests {
       path: Desk.servicePath,
       [InterfaceName.gattService: ["UUID": .string(Desk.service.description), "Primary": .bool(true)]]))
 
+  private static let characteristicObject: DaemonMessage = .signal(
+    .interfacesAdded(
+      path: Desk.characteristicPath,
+      [
+        InterfaceName.gattCharacteristic: [
+          "UUID": .string(Desk.characteristic.description), "Service": .path(Desk.servicePath),
+          "Flags": .strings(["read", "write", "notify"]),
+        ]
+      ]))
+
   /// A lock that an app has explored, and that comes back without its service.
   private func comeBackEmpty() -> Desk {
     var desk = Desk()
@@ -35,6 +45,7 @@ struct DatabaseTests {
     #expect(desk.bodies == ["connected"])
     desk.pass(.seconds(1))
     desk.handle(.daemon(Self.serviceObject))
+    desk.handle(.daemon(Self.characteristicObject))
     #expect(desk.bodies == ["connected", "operationCompleted"])
     desk.pass(.seconds(60))
     #expect(desk.asked { $0 == .disconnect } == 0)

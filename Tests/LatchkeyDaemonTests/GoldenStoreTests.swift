@@ -231,7 +231,8 @@ struct GoldenStoreTests {
   func full() throws {
     try GoldenStore.place("format-1", at: path)
     let everything = StoredState(
-      try GoldenStore.everything(isBondUnproven: nil, hasWakes: false, isEnding: nil, hasLinkFacts: false))
+      try GoldenStore.everything(
+        isBondUnproven: nil, hasWakes: false, isEnding: nil, hasLinkFacts: false, hasNewSubscribers: false))
     let state = try StateFolder(path: path, machine: "phone")
     let store = try Store(state, StoreBeginning(folder: state)) { database in
       let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0

@@ -85,7 +85,8 @@ struct PowerCutTests {
     let path = folder.path + "/state"
     try GoldenStore.place("format-1", at: path)
     let everything = StoredState(
-      try GoldenStore.everything(isBondUnproven: nil, hasWakes: false, isEnding: nil, hasLinkFacts: false))
+      try GoldenStore.everything(
+        isBondUnproven: nil, hasWakes: false, isEnding: nil, hasLinkFacts: false, hasNewSubscribers: false))
     var image = try DiskImage(path)
     DiskRecorder.shared.begin(path)
     try Store(StateFolder(path: path, machine: "phone")).close()
