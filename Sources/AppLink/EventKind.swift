@@ -8,6 +8,10 @@ extension Event {
     case updateCredit
     case channelPublished, channelUnpublished, channelOpened
     case actionRequested = "action"
+
+    /// Those of which a delegate is told. The sizes of links are looked up; of room for values a delegate is told only if it
+    /// waits; and a user's command is for `UserActions`.
+    package static let toldToDelegates = Set(allCases).subtracting([.mtuChanged, .updateCredit, .actionRequested])
   }
 }
 

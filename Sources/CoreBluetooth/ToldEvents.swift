@@ -8,10 +8,9 @@ extension CBManager {
   /// Whether the delegate is about to be told of this.
   func isTold(_ body: Event.Body) -> Bool {
     switch body {
-    // The first is a part of what the next event restores, and the MTU of a link is only looked up.
-    case .restoredPeripherals, .mtuChanged: false
-    // Told only if the app waits for it.
-    case .updateCredit: false
+    // A part of what the next event restores.
+    case .restoredPeripherals: false
+    case _ where !Event.Kind.toldToDelegates.contains(body.kind): false
     default:
       switch self {
       case let central as CBCentralManager: central.isTold(asCentral: body)

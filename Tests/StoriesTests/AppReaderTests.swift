@@ -175,6 +175,27 @@ struct AppReaderTests {
   }
 
   @Test(
+    "H1: a wait for a call of a delegate that there is never is refused",
+    arguments: [
+      ("call: didConnect", "'call' of 'told' can't be 'didConnect'"), ("call: mtuChanged", "can't be 'mtuChanged'"),
+      ("role: Central", "'role' of 'told' can't be 'Central' (valid: central, peripheral)"),
+      ("call: stateChanged, state: on", "'state' of 'told' can't be 'on'"), ("error: no", "(valid: yes)"),
+      ("asked: true", "(valid: yes)"),
+      ("call: channelOpened, role: peripheral, state: poweredOn, asked: yes", nil),
+    ])
+  func callsOfDelegates(_ fields: String, _ reason: String?) throws {
+    let app = "  collector: {info plist: \(Self.inline), executable: a}"
+    let yaml = Self.story(app, steps: "- wait for: {event: told, process: collector, fields: {\(fields)}}")
+    let folder = try Folder()
+    guard let reason else {
+      _ = try folder.parse(yaml)
+      return
+    }
+    let error = #expect(throws: ScenarioError.self) { _ = try folder.parse(yaml) }
+    #expect(error?.description.contains(reason) == true, "\(error?.description ?? "not refused")")
+  }
+
+  @Test(
     "H1: promises about any app are read, and refused if they are about something that is not there",
     arguments: [
       ("woken: {app: collector, by: valueUpdated, at least: 3}", nil),
@@ -190,6 +211,9 @@ struct AppReaderTests {
       ("nothing-crashed: {app: collector}", "the promise 'nothing-crashed' is one word, without anything after it"),
       ("nothing crashed", "unknown promise 'nothing crashed' (valid: nothing-crashed)"),
       ("woken: {app: collector, by: valueUpdatd}", "(valid: valueUpdated)"),
+      ("told: {app: collector, event: channelOpened}", nil),
+      ("told: {app: collector, event: mtuChanged}", "an app is told of no 'mtuChanged'"),
+      ("not told: {app: collector, event: updateCredit}", "an app is told of no 'updateCredit'"),
       ("woken: {app: collector, machine: wrist}", "machine 'wrist' has no app 'collector'"),
       ("woken: {app: collector, exactly: many}", "whole number from 0 up, not 'many'"),
       ("woken: {app: collector, exactly: 1, at least: 1}", "leaves no room"),

@@ -53,11 +53,13 @@ enum EventNames {
   ) throws(ScenarioError) -> [String: String] {
     let values = EventValues(machines, machine: pattern.machine)
     let kinds = Recorded.vocabularies.filter { kind in pattern.process.map { kind.processes.contains($0) } ?? true }
+    let isDelegates = known != nil && pattern.event == DelegateRecord.event
     var fields: [String: String] = [:]
     for key in reader.keys {
       let value = try reader.text(key)
       try check(field: key, of: pattern.event, known: known, reader)
-      if let valid = values.values(of: key, in: pattern.event, kinds), !valid.contains(value) {
+      let valid = isDelegates ? EventValues.told(key) : values.values(of: key, in: pattern.event, kinds)
+      if let valid, !valid.contains(value) {
         throw reader.error("'\(key)' of '\(pattern.event)' can't be '\(value)'", at: key, choices: valid.sorted())
       }
       fields[key] = value

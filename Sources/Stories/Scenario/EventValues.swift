@@ -30,6 +30,17 @@ struct EventValues {
     return values
   }
 
+  /// What a field can be in the record of a call of an app's delegate.
+  static func told(_ field: String) -> Set<String>? {
+    switch DelegateRecord.Field(rawValue: field) {
+    case .call: Set(Event.Kind.toldToDelegates.map(\.rawValue))
+    case .role: texts(Role.self)
+    case .state: words(ManagerState.self)
+    case .asked, .error: ["yes"]
+    default: nil
+    }
+  }
+
   private func own(_ event: any JournalEvent, _ field: JournalField) -> Set<String>? {
     switch event {
     case let event as Recorded.Agent: Self.agent(event, field)

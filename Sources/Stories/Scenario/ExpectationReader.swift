@@ -100,12 +100,14 @@ struct ExpectationReader {
     expectation.times = try times(kind, reader)
     switch kind {
     case .told, .notTold, .woken, .notWoken:
-      let key = kind == .told || kind == .notTold ? "event" : "by"
+      let isTold = kind == .told || kind == .notTold
+      let key = isTold ? "event" : "by"
       if let event = try reader.optionalText(key) {
-        let known = Event.Kind.allCases.map(\.rawValue)
+        let kinds = isTold ? Event.Kind.toldToDelegates : Set(Event.Kind.allCases)
+        let known = Set(kinds.map(\.rawValue))
         guard known.contains(event) else {
           throw reader.error(
-            "an app is told of no '\(event)'", at: key, choices: EventNames.nearest(to: event, among: Set(known)))
+            "an app is told of no '\(event)'", at: key, choices: EventNames.nearest(to: event, among: known))
         }
         expectation.event = event
       }
