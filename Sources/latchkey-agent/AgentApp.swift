@@ -229,6 +229,8 @@ final class AgentApp: @unchecked Sendable {
     happens(.offerReceived)
   }
 
+  var isBluetoothOff: Bool { radio?.manager?.state == .poweredOff }
+
   // What is asked after an answer.
 
   func listenToReplies() { radio?.listenToReplies() }

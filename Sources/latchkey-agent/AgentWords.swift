@@ -67,7 +67,10 @@ extension AgentApp {
   }
 
   /// Why there is no link, as far as this phone knows.
-  var noLink: NoAnswer { CBCentralManager.authorization == .denied ? .notAllowed : .notLinked }
+  var noLink: NoAnswer {
+    if CBCentralManager.authorization == .denied { return .notAllowed }
+    return isBluetoothOff ? .switchedOff : .notLinked
+  }
 
   /// Why a person's command was not carried out; `nil` if it was.
   func failure(_ outcome: WordOutcome) -> String? {

@@ -23,4 +23,15 @@ struct AllowedAgentTests {
     #expect(locked.status == 0, "\(locked)")
     #expect(!(try household.journalText().contains("API MISUSE")))
   }
+
+  @Test("L8: a person whose phone's Bluetooth is off is told so, and how to switch it on")
+  func switchedOff() async throws {
+    let household = try await Household(phones: ["ann"])
+    try await household.bringHome("ann")
+    #expect(try await household.latchkey("ann", "bluetooth", "off").status == 0)
+    for question in ["unlock", "door", "room"] {
+      let refused = try await household.latchkey("ann", question)
+      #expect(refused.status == 1 && refused.errors.contains("latchkey bluetooth on"), "\(refused)")
+    }
+  }
 }

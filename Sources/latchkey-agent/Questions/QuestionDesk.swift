@@ -20,6 +20,9 @@ struct NoAnswer: Error, Equatable {
       + "`latchkey doctor` may say more.")
   static let notAllowed = NoAnswer(
     "This phone's agent may not use Bluetooth: `latchkey allow org.latchkey.agent yes` lets it.")
+  static let switchedOff = NoAnswer(
+    "Bluetooth is off on this phone: `latchkey bluetooth on`. If that does not help, `latchkey doctor` says what else keeps "
+      + "it off.")
   static let linkLost = NoAnswer("The link to the lock was lost before it answered.")
   static let silent = NoAnswer("The lock did not answer; try again.")
   static let refused = NoAnswer("The lock refused what was asked; try again.")
@@ -36,7 +39,9 @@ struct NoAnswer: Error, Equatable {
   static let unreadable = NoAnswer("The lock's reply can't be read: it has a newer firmware.")
 
   /// Whether the lock was out of reach, so that it is worth trying when it is there.
-  var isAboutLink: Bool { [Self.notLinked, .notAllowed, .linkLost, .silent].contains { $0.reason == reason } }
+  var isAboutLink: Bool {
+    [Self.notLinked, .notAllowed, .switchedOff, .linkLost, .silent].contains { $0.reason == reason }
+  }
 
   /// Whether a revocation list keeps waiting for this reason: for the lock, or for another phone that brings it. The
   /// lock may refuse a phone only for a while, and a list counts whoever brings it.
