@@ -321,7 +321,7 @@ let package = Package(
         "TimeTypes", trees,
       ], path: "Tests/ScheduleTesting"),
     program("schedule-soak", ["ScheduleTesting", arguments], path: "Tests/Support/schedule-soak"),
-    tests("ScheduleTests", ["ScheduleTesting", "ProcessTesting", "TimeTypes"]),
+    tests("ScheduleTests", ["ScheduleTesting", "ProcessTesting"]),
     tests(
       "CoreBluetoothTests",
       [
