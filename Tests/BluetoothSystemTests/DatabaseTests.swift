@@ -22,7 +22,7 @@ struct DatabaseTests {
       [
         InterfaceName.gattCharacteristic: [
           "UUID": .string(Desk.characteristic.description), "Service": .path(Desk.servicePath),
-          "Flags": .strings(["read", "write"]),
+          "Flags": .strings(["read", "write", "notify"]),
         ]
       ]))
 

@@ -84,7 +84,7 @@ struct ServiceChangeTests {
     desk.connectAndSubscribe()
     desk.forget()
     desk.serviceGoes()
-    appears(Desk.service, at: Desk.servicePath, &desk)
+    comesBack([(Desk.characteristicPath, Desk.characteristic, ["read", "write", "notify"])], &desk)
     #expect(invalidated(desk) == [[0x0a], []])
     #expect(desk.system.held[desk.centralKey, desk.peer]?.services?.first?.hasSubscription == true)
   }

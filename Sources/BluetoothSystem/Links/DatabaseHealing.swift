@@ -25,6 +25,8 @@ struct DatabaseHealing: Sendable {
   private(set) var asked: Set<BluetoothUUID> = []
   /// Services that lack something that an app needs.
   private(set) var doubted: Set<BluetoothUUID> = []
+  /// Services that lack all their characteristics. As soon as there is one, nothing is wrong.
+  private(set) var emptied: Set<BluetoothUUID> = []
   /// Services that the peripheral has taken away on the present link.
   private var takenAway: Set<BluetoothUUID> = []
   /// The system has waited for what the peripheral took away, and it has not come back. The link stays as it is.
@@ -50,9 +52,16 @@ struct DatabaseHealing: Sendable {
     asked.insert(uuid)
     doubted.insert(uuid)
   }
+  mutating func doubtsEmpty(_ uuid: BluetoothUUID) {
+    asked.insert(uuid)
+    emptied.insert(uuid)
+  }
 
   mutating func takesAway(_ uuid: BluetoothUUID) {
     takenAway.insert(uuid)
+    // bluetoothd takes a service's characteristics away before the service itself. What lacked something is gone now.
+    doubted.remove(uuid)
+    emptied.remove(uuid)
     isContent = false
   }
 
@@ -153,7 +162,7 @@ extension BluetoothSystem {
       newServices[peer] = nil
       return
     }
-    for emptied in emptiedServices(of: device) { healings[peer, default: DatabaseHealing()].doubts(emptied) }
+    for emptied in emptiedServices(of: device) { healings[peer, default: DatabaseHealing()].doubtsEmpty(emptied) }
     let missing = missingServices(of: device)
     guard !missing.isEmpty else {
       if let healing = healings.removeValue(forKey: peer), healing.attempts > 0 {
@@ -165,7 +174,8 @@ extension BluetoothSystem {
   }
 
   private func presentServices(of device: Device) -> Set<BluetoothUUID> {
-    device.presentServices(doubting: healings[device.peer]?.doubted ?? [])
+    let healing = healings[device.peer]
+    return device.presentServices(doubting: healing?.doubted ?? [], emptied: healing?.emptied ?? [])
   }
 
   private func missingServices(of device: Device) -> Set<BluetoothUUID> {

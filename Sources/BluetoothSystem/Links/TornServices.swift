@@ -13,14 +13,21 @@ extension Device {
   private static let configuration = BluetoothUUID(UInt16(0x2902))
 
   /// The services that are there.
-  /// - Parameter doubted: services that lack something, as far as it is known. Those of them that lack a configuration, or
-  ///   have no characteristics, don't count.
-  func presentServices(doubting doubted: Set<BluetoothUUID>) -> Set<BluetoothUUID> {
-    let torn = doubted.isEmpty ? [] : servicesWithoutConfiguration.union(servicesWithoutCharacteristics)
+  /// - Parameters:
+  ///   - doubted: services that lack something, as far as it is known. Those of them that lack a configuration, or have no
+  ///     characteristics, don't count.
+  ///   - emptied: services of which only those don't count that have no characteristics.
+  func presentServices(
+    doubting doubted: Set<BluetoothUUID>, emptied: Set<BluetoothUUID> = []
+  ) -> Set<BluetoothUUID> {
+    let empty = doubted.isEmpty && emptied.isEmpty ? [] : servicesWithoutCharacteristics
+    let torn = doubted.isEmpty ? [] : servicesWithoutConfiguration
     return Set(
       attributes.values.lazy.filter { attribute in
         guard attribute.kind == .service else { return false }
-        return !torn.contains(attribute.handle) || attribute.uuid.map(doubted.contains) != true
+        guard let uuid = attribute.uuid else { return true }
+        if doubted.contains(uuid), torn.contains(attribute.handle) || empty.contains(attribute.handle) { return false }
+        return !emptied.contains(uuid) || !empty.contains(attribute.handle)
       }.compactMap(\.uuid))
   }
 
@@ -83,7 +90,7 @@ extension BluetoothSystem {
   /// Volume 3, Part G, 3.1), but nobody looks for what is in such a one, so after the usual tries that is believed.
   mutating func doubtEmptyService(_ handle: AttributeHandle, of device: Device) {
     guard device.isEmptyService(handle), let uuid = device.attributes[handle]?.uuid, uuid.isTelling else { return }
-    doubt(uuid, device.peer)
+    healings[device.peer, default: DatabaseHealing()].doubtsEmpty(uuid)
     checkDatabase(device.peer)
   }
 

@@ -68,7 +68,7 @@ extension LockFirmware {
     case .owners(let from): replyOwners(from: from, asked)
     case .room: replyRoom(asked)
     case .mode: reply(asked, .done, [mode.rawValue])
-    case .alarms: reply(asked, .done, alarms.map(\.rawValue))
+    case .alarms: reply(asked, .done, alarms.map { $0.rawValue })
     case .setClock(let unixSeconds): setClock(unixSeconds, asked)
     case .introduce(let signingKey, let name): introduce(signingKey, name, asked)
     case .deliver(let list): deliver(list, asked)
