@@ -93,8 +93,9 @@ import Testing
     try checkRoom(in: outcome.output)
     let early = try #require(standIn.first { $0.steps == 1_000 })
     let late = try #require(standIn.last)
-    // What is in use then is the newest records and what follows from them; a phone's command takes more than an alarm.
-    #expect(late.used <= early.used + 1024, "\(outcome.output)")
+    // What is in use then is the newest records and what follows from them; a phone's command takes more than an alarm. So
+    // it goes up and down, by 1.5 KiB over 200,000 steps. One byte that is lost in 25 steps would show.
+    #expect(late.used <= early.used + 2048, "\(outcome.output)")
     #expect(late.peak <= 32 * 1024)
     #expect(late.cuts > 100)
     #expect((standIn + real).allSatisfy { $0.violations == 0 })
