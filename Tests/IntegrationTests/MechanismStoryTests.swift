@@ -111,6 +111,23 @@ struct MechanismStoryTests {
     #expect(report.kept)
   }
 
+  @Test("L6: a passage that somebody ends locks the door behind its owner, who left in it")
+  func passageEnds() async throws {
+    let report = try await tell(
+      """
+        - turn bolt: {machine: door, to: unlocked}
+        - lock mode: {machine: door, to: passage}
+        - leave app: {machine: phone, app: agent}
+        - move: {machine: phone, to: [200, 0]}
+        - wait for: {event: link.down, within: 4min}
+        - pass: 1h
+        - check: ["opened only for": []]
+        - lock mode: {machine: door, to: normal}
+        - wait for: {event: bolt.moved, machine: door, fields: {to: locked, cause: leaving}, within: 1min}
+      """)
+    #expect(report.kept)
+  }
+
   @Test("L6: a door that stands open, one that is forced, and a cover that is off are alarms, recorded and shown")
   func alarms() async throws {
     let report = try await tell(

@@ -94,9 +94,9 @@ struct QuestionStoryTests {
         - kill app: {machine: alice, app: agent}
         - adapter power: {machine: alice, to: off}
         - wait for: {event: stateUpdated, machine: alice, fields: {state: poweredOff}, within: 1min}
-        - lock: {machine: alice, expect: refused, saying: There is no link to the lock, within: 5s}
+        - lock: {machine: alice, expect: refused, saying: Bluetooth is off on this phone, within: 5s}
         - turn bolt: {machine: door, to: locked}
-        - unlock: {machine: alice, expect: refused, saying: There is no link to the lock, within: 5s}
+        - unlock: {machine: alice, expect: refused, saying: Bluetooth is off on this phone, within: 5s}
         - pass: 2h
         - turn bolt: {machine: door, to: unlocked}
         - turn bolt: {machine: door, to: locked}

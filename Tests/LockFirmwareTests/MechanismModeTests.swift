@@ -49,6 +49,26 @@ import Testing
     #expect(bench.turns.last?.target == .locked)
   }
 
+  @Test("L6: when passage mode ends, the bolt is locked behind who left in it, and not behind who is there")
+  func passageEnds() throws {
+    for isBack in [false, true] {
+      var bench = try Bench()
+      bench.finishesTurns = true
+      try bench.comeHome(1)
+      bench.happens(.modeSet(.passage))
+      bench.happens(.linkDown(Bench.alice))
+      bench.pass(86400)
+      if isBack {
+        bench.happens(.linkUp(Bench.alice))
+        try bench.command(.status, 0)
+      }
+      bench.happens(.modeSet(.normal))
+      bench.pass(600)
+      #expect(bench.turns.count == (isBack ? 1 : 2))
+      #expect(bench.firmware.lockState == (isBack ? .unlocked : .locked))
+    }
+  }
+
   @Test("L6: without remote operation phones neither lock nor unlock; there is no vacation") func noRemote() throws {
     var bench = try Bench()
     bench.happens(.modeSet(.vacation))

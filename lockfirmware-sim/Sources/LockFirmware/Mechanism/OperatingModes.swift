@@ -35,6 +35,7 @@ extension LockFirmware {
   /// Somebody inside sets the mode. It is recorded and stored.
   mutating func set(_ mode: OperatingMode) {
     guard mode != self.mode, mode != .vacation else { return }
+    let wasPassage = self.mode == .passage
     self.mode = mode
     append(.mode, target: .locked, cause: .hand, result: .done, key: nil, detail: mode.rawValue, then: .nothing)
     effects.append(.storeMode(mode))
@@ -44,6 +45,13 @@ extension LockFirmware {
     if mode != .passage, position == .unlocked, relockDue == nil {
       relockDue = configuration.relockDelayMilliseconds.map { now + $0 }
     }
+    if wasPassage { lockBehindWhoLeft() }
+  }
+
+  /// Phones may have left while nothing was locked by itself. They count as leaving now, as after a start of the lock.
+  private mutating func lockBehindWhoLeft() {
+    guard position == .unlocked, let awaited, !links.contains(where: { $0.phone == awaited }) else { return }
+    departures.append(Departure(phone: awaited, due: now + configuration.leavingDelayMilliseconds))
   }
 
   mutating func endPrivacy() { if mode == .privacy { set(.normal) } }
