@@ -25,7 +25,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   var held: [PeerIdentifier: CBPeripheral] = [:]
   /// The options of every connection that the app asked for.
   var connectOptions: [PeerIdentifier: ConnectOptions] = [:]
-  var scan: ScanRequest?
+  var scan: ScanRequest? { didSet { noteChange() } }
   /// The peripherals that the scan has reported, and what was told about each. A peripheral is removed when its
   /// connection ends, so that it is reported again.
   var discovered: [PeerIdentifier: ToldAdvertisement] = [:]

@@ -10,9 +10,9 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
   /// The remote peripheral, also when the service is gone.
   private(set) weak var origin: CBPeripheral?
   var propertySet: CBCharacteristicProperties
-  var currentValue: Data?
-  var notifying = false
-  var descriptorList: [CBDescriptor]?
+  var currentValue: Data? { didSet { noteChange() } }
+  var notifying = false { didSet { noteChange() } }
+  var descriptorList: [CBDescriptor]? { didSet { noteChange() } }
 
   init(uuid: CBUUID, properties: CBCharacteristicProperties, handle: AttributeHandle = 0, service: CBService? = nil) {
     self.handle = handle

@@ -8,7 +8,7 @@ open class CBDescriptor: CBAttribute, @unchecked Sendable {
   weak var owner: CBCharacteristic?
   /// The remote peripheral, also when the characteristic is gone.
   private(set) weak var origin: CBPeripheral?
-  var currentValue: Any?
+  var currentValue: Any? { didSet { noteChange() } }
 
   init(uuid: CBUUID, handle: AttributeHandle = 0, characteristic: CBCharacteristic? = nil) {
     self.handle = handle

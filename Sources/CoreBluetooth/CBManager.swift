@@ -21,7 +21,7 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
   /// The system has sent only parts of what is to be restored. They count for nothing until the rest has come.
   var hasPartsToRestore = false
   /// The state last told, or `nil` before the first.
-  var toldState: ManagerState?
+  var toldState: ManagerState? { didSet { noteChange() } }
 
   /// The user is to be told if Bluetooth is off when the manager is made.
   private var showsPowerAlert = false

@@ -7,7 +7,7 @@ open class CBMutableCharacteristic: CBCharacteristic, @unchecked Sendable {
   /// Identifies this characteristic to the system, even after the app was relaunched.
   let localIdentifier: LocalAttributeIdentifier
   private var permissionSet: CBAttributePermissions
-  var subscribers: [CBCentral] = []
+  var subscribers: [CBCentral] = [] { didSet { noteChange() } }
 
   /// - Parameters:
   ///   - UUID: The kind of characteristic.

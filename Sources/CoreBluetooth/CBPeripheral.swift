@@ -9,9 +9,12 @@ import Foundation
 open class CBPeripheral: CBPeer, @unchecked Sendable {
   private(set) weak var manager: CBCentralManager?
   private weak var currentDelegate: (any CBPeripheralDelegate)?
-  var currentName: String?
+  var currentName: String? { didSet { noteChange() } }
   var currentState = CBPeripheralState.disconnected {
-    didSet { if currentState != .connected { isToldConnected = false } }
+    didSet {
+      if currentState != .connected { isToldConnected = false }
+      noteChange()
+    }
   }
   /// The delegate was told of the present connection.
   var isToldConnected = false
@@ -27,15 +30,15 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   private var channels: [WeakChannel] = []
 
   private struct WeakChannel { weak var channel: CBL2CAPChannel? }
-  var serviceList: [CBService]?
+  var serviceList: [CBService]? { didSet { noteChange() } }
   /// What was discovered on a link that has ended. A new link goes on with it if this app is still subscribed there.
   var formerServices: [CBService]?
   /// The app was told that a link has ended, and not yet of the next one.
   var hasLostLink = false
   var mtu = ATTLimits.defaultMTU
-  var lastRSSI: NSNumber?
+  var lastRSSI: NSNumber? { didSet { noteChange() } }
   /// Writes without response that the system has not confirmed yet.
-  var unansweredWrites = 0
+  var unansweredWrites = 0 { didSet { noteChange() } }
   /// The app was told to wait before further writes without response. `peripheralIsReady` follows when there is room.
   var isRefusingWrites = false
   /// The app has written without response since it was last told `peripheralIsReady`. It is told again when all these

@@ -22,7 +22,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   /// Services that are published or requested, in the order in which they were added.
   var publications: [Publication] = []
   var advertisement: AdvertisementRequest?
-  var isAdvertisingNow = false
+  var isAdvertisingNow = false { didSet { noteChange() } }
   /// How many more values the system accepts now.
   var updateCredit = 0
   /// `updateValue` was refused. `peripheralManagerIsReady` follows.

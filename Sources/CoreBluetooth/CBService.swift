@@ -8,8 +8,8 @@ open class CBService: CBAttribute, @unchecked Sendable {
   let handle: AttributeHandle
   let primary: Bool
   weak var owner: CBPeripheral?
-  var includedServiceList: [CBService]?
-  var characteristicList: [CBCharacteristic]?
+  var includedServiceList: [CBService]? { didSet { noteChange() } }
+  var characteristicList: [CBCharacteristic]? { didSet { noteChange() } }
 
   init(uuid: CBUUID, primary: Bool, handle: AttributeHandle = 0, peripheral: CBPeripheral? = nil) {
     self.handle = handle

@@ -7,6 +7,27 @@ import Foundation
 open class CoreBluetoothObject: NSObject, @unchecked Sendable {
   /// The description last passed to a format. Kept alive here, because a format takes only an address.
   private var formatText: NSString?
+  /// The observations of this object's properties (`observe`). An observation belongs to the app.
+  private var observations: [WeakObservation] = []
+
+  private struct WeakObservation { weak var observation: NSKeyValueObservation? }
+
+  func add(_ observation: NSKeyValueObservation) {
+    locked { observations.append(WeakObservation(observation: observation)) }
+  }
+
+  func remove(_ observation: NSKeyValueObservation) {
+    locked { observations.removeAll { $0.observation == nil || $0.observation === observation } }
+  }
+
+  /// A property may have another value now. Called under the lock, and not in a `deinit`.
+  func noteChange() {
+    if !observations.isEmpty { CoreBluetooth.noteChange(of: self) }
+  }
+
+  func tellObservations() {
+    for entry in locked({ observations }) { entry.observation?.objectHasChanged(self) }
+  }
 
   /// Reads a property by its name, as key-value coding does on Apple's systems. Both Apple's Objective-C names and
   /// the Swift names are known (`UUID` and `uuid`).

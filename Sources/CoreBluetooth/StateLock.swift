@@ -8,10 +8,32 @@ import Foundation
 /// it runs that object's `deinit`.
 private let stateLock = NSRecursiveLock()
 
+/// How deep the calls of `locked` are nested. Used only under the lock, as is `changedObjects`.
+nonisolated(unsafe) private var depth = 0
+
+/// Objects that someone observes and that have changed since the lock was taken.
+nonisolated(unsafe) private var changedObjects: [CoreBluetoothObject] = []
+
 func locked<Value>(_ body: () throws -> Value) rethrows -> Value {
   stateLock.lock()
-  defer { stateLock.unlock() }
+  depth += 1
+  defer { leave() }
   return try body()
+}
+
+/// Observers are an app's code, so they are told when the lock is free.
+private func leave() {
+  depth -= 1
+  guard depth == 0, !changedObjects.isEmpty else { return stateLock.unlock() }
+  let objects = changedObjects
+  changedObjects = []
+  stateLock.unlock()
+  for object in objects { object.tellObservations() }
+}
+
+/// An object that someone observes has changed. Called under the lock.
+func noteChange(of object: CoreBluetoothObject) {
+  if !changedObjects.contains(where: { $0 === object }) { changedObjects.append(object) }
 }
 
 /// Where `deinit`s send their messages to the system: a `deinit` may run anywhere, even under the lock.
