@@ -30,9 +30,7 @@ extension HomeEngine {
     guard !isLooking else { return }
     isLooking = true
     Task.detached { [self] in
-      for queue in processes.flatMap(\.queues) {
-        await withCheckedContinuation { done in queue.async(flags: .barrier) { done.resume() } }
-      }
+      for queue in processes.flatMap(\.queues) { await queue.pass() }
       await TaskBarrier.pass()
       await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
       enqueue { engine in

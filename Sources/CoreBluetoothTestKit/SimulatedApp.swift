@@ -27,7 +27,7 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   private var made: AnyObject?
   private var hasEnded = false
   /// Queues of the app's own that the home waits for.
-  private var watchedQueues: [DispatchQueue] = []
+  private var watchedQueues: [AwaitedQueue] = []
 
   // Used only on the engine's thread.
   var link: UInt64?
@@ -81,7 +81,10 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   private static let looks = 40
 
   /// The app was told something, or did something. Its tasks and queues may have work.
-  func stir() { looksLeft = Self.looks }
+  func stir() {
+    looksLeft = Self.looks
+    for queue in queues { queue.appIsTold() }
+  }
 
   /// Whether its tasks or queues may still be doing something.
   var isStirring: Bool {
@@ -92,10 +95,10 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
 
   func wasLookedAt() { looksLeft = max(0, looksLeft - 1) }
 
-  var queues: [DispatchQueue] { lock.withLock { watchedQueues } }
+  var queues: [AwaitedQueue] { lock.withLock { watchedQueues } }
 
-  func wait(for queue: DispatchQueue) {
-    lock.withLock { if !watchedQueues.contains(where: { $0 === queue }) { watchedQueues.append(queue) } }
+  func wait(for queue: AwaitedQueue) {
+    lock.withLock { if !watchedQueues.contains(where: queue.isSame(as:)) { watchedQueues.append(queue) } }
   }
 
   /// Makes time wait until everything that the app's code has put on its managers' queues has run, and everything that
@@ -197,6 +200,7 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   // MARK: AppLinkConnection
 
   func send(_ request: AppLink.Request) {
+    for queue in queues { queue.appAsks() }
     engine?.enqueue { [self] in $0.receive(request, from: self) }
   }
 

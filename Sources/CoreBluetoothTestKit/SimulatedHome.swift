@@ -327,7 +327,13 @@ public struct SimulatedLaunch: Sendable {
   }
 
   /// Time waits until what is on this queue has run: for work that delegate calls put on a queue of the app's own.
-  public func wait(for queue: DispatchQueue) { process.wait(for: queue) }
+  ///
+  /// A job there may wait for the answer to what it has asked of Bluetooth, as with a semaphore or a condition. Time passes then.
+  public func wait(for queue: DispatchQueue) { process.wait(for: AwaitedQueue(queue)) }
+
+  /// The same for a queue of operations. (`.main` alone means the `DispatchQueue`.)
+  @_disfavoredOverload
+  public func wait(for queue: OperationQueue) { process.wait(for: AwaitedQueue(queue)) }
 
   /// Keeps time from passing until the hold is released.
   public func hold() -> SimulatedHold { engine.run { $0.hold() } }
