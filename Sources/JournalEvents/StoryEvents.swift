@@ -2,6 +2,9 @@ extension Recorded {
   /// What a `fault` is about that a hand does at a lock. It ends no link.
   package static let atTheLock = "lock"
 
+  /// What a `fault` is about that sets a machine's clock. It ends no link either.
+  package static let clockSet = "clock"
+
   /// What a `fault` is about with which a user switches Bluetooth off. Apps that are not running then lose what they asked for.
   package static let bluetoothSwitchedOff = "bluetoothSwitchedOff"
 

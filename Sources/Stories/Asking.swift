@@ -120,7 +120,7 @@ extension ScenarioRun {
     let words = question.command.split(separator: " ").map(String.init)
     switch question.matter {
     case .unlock, .lock, .door, .room: return (words + (question.door.map { [$0] } ?? []), nil)
-    case .guests: return (words + named, nil)
+    case .guests, .clock: return (words + named, nil)
     case .log: return (words + (question.door.map { [$0] } ?? []) + ["--all"], nil)
     case .invite(let terms):
       var words = words + [terms.guest] + named

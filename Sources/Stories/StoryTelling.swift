@@ -59,7 +59,8 @@ extension ScenarioRun {
     case .move(let machine, let place, let occasion, let over):
       try move(machine, to: place, occasion, over, step, words)
     case .fault(let machine, let fault):
-      try mark(.fault, machine: machine, message: words)
+      let isClock = if case .clock = fault { true } else { false }
+      try mark(.fault, machine: machine, message: words, fields: isClock ? [.about: Recorded.clockSet] : [:])
       try world.machine(machine).perform(fault)
     case .door(let machine, let isOpen):
       try mark(.fault, machine: machine, message: words, fields: [.door: isOpen ? "open" : "shut"])

@@ -31,6 +31,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_on;
 static const int64_t *page;
+// By how much this machine's calendar is ahead of the world's, or NULL.
+static const int64_t *ahead;
 static char directory[4096];
 
 // All of this is guarded by the lock.
@@ -62,7 +64,10 @@ int really_close(int descriptor) { return HIDDEN_FUNCTION(close)(descriptor); }
 
 nanoseconds_t story_now(void) { return (nanoseconds_t)le64toh((uint64_t)__atomic_load_n(page, __ATOMIC_ACQUIRE)); }
 
-nanoseconds_t story_unix_at_zero(void) { return (nanoseconds_t)le64toh((uint64_t)page[1]); }
+nanoseconds_t story_unix_at_zero(void) {
+  nanoseconds_t set = ahead ? (nanoseconds_t)le64toh((uint64_t)__atomic_load_n(ahead, __ATOMIC_ACQUIRE)) : 0;
+  return (nanoseconds_t)le64toh((uint64_t)page[1]) + set;
+}
 
 // A process must not outlive its world: time would stand still for it.
 static void world_is_over(void) { _exit(0); }
@@ -94,21 +99,28 @@ static void begin_as_child(void) {
   unnoticed = 0;
 }
 
+// Returns memory with the beginning of this file, which is closed, or NULL.
+static const void *map(int file, size_t length) {
+  struct stat status;
+  void *memory = MAP_FAILED;
+  if (file >= 0 && fstat(file, &status) == 0 && status.st_size >= (off_t)length)
+    memory = mmap(NULL, length, PROT_READ, MAP_SHARED, file, 0);
+  if (file >= 0) really_close(file);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
 static void join(void) {
   const char *name = getenv("LATCHKEY_CLOCK");
   if (!name || name[0] != '/' || strlen(name) >= sizeof directory) return;
   strcpy(directory, name);
   int folder = open_folder();
   if (folder < 0) return;
-  int file = openat(folder, "now", O_RDONLY | O_CLOEXEC);
-  struct stat status;
-  void *memory = MAP_FAILED;
-  if (file >= 0 && fstat(file, &status) == 0 && status.st_size >= 16)
-    memory = mmap(NULL, 16, PROT_READ, MAP_SHARED, file, 0);
-  if (file >= 0) really_close(file);
+  const void *memory = map(openat(folder, "now", O_RDONLY | O_CLOEXEC), 16);
+  const char *calendar = getenv("LATCHKEY_CALENDAR");
+  if (calendar && calendar[0] == '/') ahead = map(open(calendar, O_RDONLY | O_CLOEXEC), sizeof *ahead);
   // The process connects now, and not at its first alarm. So this connection always comes before the process's other
   // connections, in every run.
-  if (memory != MAP_FAILED) conductor = connect_to_conductor(folder);
+  if (memory) conductor = connect_to_conductor(folder);
   really_close(folder);
   if (conductor < 0) return;
   page = memory;

@@ -20,7 +20,7 @@ typedef int64_t nanoseconds_t;
 HIDDEN bool story_is_on(void);
 // The world's time, in nanoseconds since the world began.
 HIDDEN nanoseconds_t story_now(void);
-// The Unix time at which the world began, in nanoseconds.
+// The Unix time at which the world began, in nanoseconds, by this machine's calendar. The story may set that clock.
 HIDDEN nanoseconds_t story_unix_at_zero(void);
 // The function that this library's function of the same name hides. Looked up once; `place` remembers it.
 HIDDEN void *hidden_function(void **place, const char *name);

@@ -5,6 +5,9 @@ import Synchronization
 package enum ProcessClock {
   /// The name of the variable that puts a process into a simulated world: the folder of the world's clock.
   package static let variable = "LATCHKEY_CLOCK"
+  /// The name of the variable for the calendar of a machine whose clock a story can set: a file with an Int64, the
+  /// nanoseconds by which this machine's calendar is ahead of the world's.
+  package static let calendarVariable = "LATCHKEY_CALENDAR"
 
   /// The time source that was made. A process has one, however often it is asked for.
   private static let made = Mutex<(any TimeSource)?>(nil)
@@ -22,7 +25,8 @@ package enum ProcessClock {
         guard directory.hasPrefix("/") else {
           throw ClockError("\(variable) must be the absolute path of a world's clock, not \"\(directory.prefix(200))\"")
         }
-        source = try SharedClock(directory: directory)
+        let calendar = getenv(calendarVariable).map { String(cString: $0) } ?? ""
+        source = try SharedClock(directory: directory, calendar: calendar.isEmpty ? nil : calendar)
       } else {
         source = try BootClock()
       }

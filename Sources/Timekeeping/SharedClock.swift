@@ -16,6 +16,7 @@ package final class SharedClock: TimeSource, AlarmKeeper {
   /// The sizes and offsets of the protocol.
   package enum Layout {
     package static let fileLength = 16
+    package static let calendarLength = 8
     package static let messageLength = 8
     /// The deadline of a process without alarms.
     package static let noDeadline = Int64.max
@@ -32,25 +33,41 @@ package final class SharedClock: TimeSource, AlarmKeeper {
   private let unixNanosecondsAtZero: Int64
   // Read-only memory that lives as long as the process.
   private nonisolated(unsafe) let nowInMemory: UnsafePointer<Atomic<Int64>>
+  // The same.
+  private nonisolated(unsafe) let aheadInMemory: UnsafePointer<Atomic<Int64>>?
 
   /// Joins the world whose conductor owns `directory`.
   ///
+  /// - Parameter calendar: the file that says by how much this machine's calendar is ahead of the world's. It may change
+  ///   at any time. Without it, the machine has the world's calendar.
   /// - Throws: `ClockError` if there is no world, or it is already over.
-  package init(directory: String) throws {
+  package init(directory: String, calendar: String? = nil) throws {
     // By way of the descriptor, because a socket's address has room for 107 bytes and a path may be longer.
     let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw ClockError.system("the world's clock \(directory)") }
     defer { close(folder) }
-    let memory = try Self.map(folder, directory)
+    let memory = try Self.map(
+      openat(folder, "now", O_RDONLY | O_CLOEXEC), length: Layout.fileLength, "the world's clock \(directory)/now")
     nowInMemory = UnsafePointer(memory.assumingMemoryBound(to: Atomic<Int64>.self))
     unixNanosecondsAtZero = Int64(littleEndian: memory.load(fromByteOffset: 8, as: Int64.self))
+    aheadInMemory = try calendar.map { path in
+      let memory = try Self.map(
+        open(path, O_RDONLY | O_CLOEXEC), length: Layout.calendarLength, "the machine's calendar \(path)")
+      return UnsafePointer(memory.assumingMemoryBound(to: Atomic<Int64>.self))
+    }
     socket = try Self.connect(folder, directory)
     try startThread { [self] in listenForever() }
   }
 
   package var now: Instant { Instant(nanoseconds: Int64(littleEndian: nowInMemory.pointee.load(ordering: .acquiring))) }
 
-  package var unixSeconds: Double { Double(unixNanosecondsAtZero) / 1e9 + now.seconds }
+  package var unixSeconds: Double { Double(unixNanosecondsAtZero) / 1e9 + ahead + now.seconds }
+
+  /// The seconds by which this machine's calendar is ahead of the world's.
+  private var ahead: Double {
+    guard let aheadInMemory else { return 0 }
+    return Double(Int64(littleEndian: aheadInMemory.pointee.load(ordering: .acquiring))) / 1e9
+  }
 
   package func makeAlarm(_ handler: @escaping @Sendable () -> Void) -> any Alarm {
     TableAlarm(self, state.withLock { $0.alarms.makeIdentifier() }, handler)
@@ -96,16 +113,15 @@ package final class SharedClock: TimeSource, AlarmKeeper {
   /// A process must not outlive its world: time would stand still for it.
   private static func worldIsOver() -> Never { _exit(0) }
 
-  private static func map(_ folder: Int32, _ directory: String) throws -> UnsafeRawPointer {
-    let file = openat(folder, "now", O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { throw ClockError.system("the world's clock \(directory)/now") }
+  private static func map(_ file: Int32, length: Int, _ name: String) throws -> UnsafeRawPointer {
+    guard file >= 0 else { throw ClockError.system(name) }
     defer { close(file) }
     var status = stat()
-    guard fstat(file, &status) == 0, status.st_size >= Layout.fileLength else {
-      throw ClockError("the world's clock \(directory)/now is shorter than \(Layout.fileLength) bytes")
+    guard fstat(file, &status) == 0, status.st_size >= length else {
+      throw ClockError("\(name) is shorter than \(length) bytes")
     }
-    guard let memory = mmap(nil, Layout.fileLength, PROT_READ, MAP_SHARED, file, 0), memory != MAP_FAILED else {
-      throw ClockError.system("the world's clock \(directory)/now")
+    guard let memory = mmap(nil, length, PROT_READ, MAP_SHARED, file, 0), memory != MAP_FAILED else {
+      throw ClockError.system(name)
     }
     return UnsafeRawPointer(memory)
   }

@@ -13,6 +13,9 @@ package enum MachineFault: Sendable, Equatable {
   case radio(isBlocked: Bool)
   /// The machine moves: in an instant, or with `over` on foot, straight and at an even pace.
   case move(to: Place, occasion: Occasion?, over: Duration? = nil)
+  /// Somebody, or a time server, sets the machine's clock ahead by this, or back. The time that its timers count does
+  /// not change.
+  case clock(by: Duration)
   /// The machine receives an advertisement that breaks the rules of its own format.
   case malformedAdvertisement
   /// A peer sends a notification for an unknown handle.
@@ -30,6 +33,9 @@ package enum MachineFault: Sendable, Equatable {
     case .radio(let isBlocked): "\(machine)'s radio is \(isBlocked ? "blocked" : "free again")"
     case .move(let place, let occasion, let over):
       Self.moving(machine, to: place, occasion) + (over.map { ", on foot, over \(DurationText.format($0))" } ?? "")
+    case .clock(let change) where change < .zero:
+      "the clock of \(machine) is set back by \(DurationText.format(.zero - change))"
+    case .clock(let change): "the clock of \(machine) is set ahead by \(DurationText.format(change))"
     case .malformedAdvertisement: "a malformed advertisement reaches \(machine)"
     case .unknownNotification: "a notification for an unknown handle reaches \(machine)"
     }

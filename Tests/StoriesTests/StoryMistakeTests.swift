@@ -145,6 +145,14 @@ struct StoryMistakeTests {
   @Test(
     "H7: a step that has something in the wrong form is refused with the right one",
     arguments: [
+      (
+        "steps:\n  - set clock: {machine: door, by: 2h}\n", 6, "must be a time ahead or back, not '2h'",
+        ["+2h", "-30s"]
+      ),
+      ("steps:\n  - set clock: phone\n", 6, "has no 'by'", ["+2h", "-30s"]),
+      ("steps:\n  - set clock: {machine: phone, by: +99999999d}\n", 6, "longer than 36500d", []),
+      ("steps:\n  - set lock clock: door\n", 6, "names the phone that is asked", ["phone"]),
+      ("steps:\n  - *later\n", 6, "an alias stands for what an earlier anchor", []),
       ("steps:\n  - unlock: door\n", 6, "names the phone that is asked", ["phone"]),
       ("steps:\n  - read log: {machine: door}\n", 6, "'door' has no agent", ["phone"]),
       ("steps:\n  - wait for: bolt.moved\n", 6, "as in {event: bolt.moved}", []),

@@ -125,7 +125,7 @@ enum ArrivalPromises {
     // Events after the link was lost again, or after a fault, don't count.
     let end =
       evidence.first(in: started..<home.upperBound) {
-        ($0.isAgent(.didDisconnect) && isOwn($0)) || $0.isMark(.fault) || $0.isMark(.daemonKilled)
+        ($0.isAgent(.didDisconnect) && isOwn($0)) || $0.isBluetoothFault || $0.isMark(.daemonKilled)
       } ?? home.upperBound
     let told = [Recorded.Agent.willRestoreState, .stateUpdated, .didConnect].map(\.rawValue)
     let lines = evidence.all(in: started..<end) {

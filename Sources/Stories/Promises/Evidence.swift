@@ -134,7 +134,7 @@ package struct Evidence: Sendable {
       guard machines.contains(entry.machine) else { return false }
       return switch entry.mark {
       case .machineDown, .daemonKilled, .ownerLeft, .ownerReturned, .moved: true
-      case .fault: entry[.door] == nil && entry[.about] != Recorded.atTheLock
+      case .fault: entry.isBluetoothFault
       default: false
       }
     }

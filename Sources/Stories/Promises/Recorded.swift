@@ -20,6 +20,11 @@ extension JournalEntry {
   /// Whether a line of a daemon or the orchestrator is about this app.
   func concerns(_ app: String) -> Bool { self[.app] == app }
 
+  /// Whether this is a step of the story that may end links: neither at a door or its lock, nor with a clock.
+  var isBluetoothFault: Bool {
+    isMark(.fault) && self[.door] == nil && self[.about] != Recorded.atTheLock && self[.about] != Recorded.clockSet
+  }
+
   /// Whether the user switches the machine's Bluetooth off.
   var isSwitchingBluetoothOff: Bool { isMark(.fault) && self[.about] == Recorded.bluetoothSwitchedOff }
 

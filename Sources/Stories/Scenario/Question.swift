@@ -10,6 +10,8 @@ package struct Question: Sendable, Equatable {
     case room
     case invite(GuestTerms)
     case guests
+    /// Sets the lock's clock to the phone's.
+    case clock
     /// Accepts the invitation that was made for this guest, and gives the door this name on the guest's phone.
     case accept(guest: String, door: String)
     case revoke(Revoked)
@@ -65,6 +67,7 @@ package struct Question: Sendable, Equatable {
     case .room: "room"
     case .invite: "guests invite"
     case .guests: "guests list"
+    case .clock: "guests clock"
     case .accept: "guests accept"
     case .revoke: "guests revoke"
     case .carry: "guests carry"
@@ -83,6 +86,7 @@ package struct Question: Sendable, Equatable {
     case .invite(let terms):
       "\(machine)'s owner invites \(terms.guest)\(door.map { " to '\($0)'" } ?? "")\(terms.words)"
     case .guests: "\(machine)'s owner looks whom they have invited\(door.map { " to '\($0)'" } ?? "")"
+    case .clock: "\(machine)'s owner sets the \(door.map { "clock of '\($0)'" } ?? "lock's clock") to the phone's"
     case .accept(let guest, _):
       "\(machine)'s owner accepts the invitation for \(guest)\(door.map { " to '\($0)'" } ?? "")"
     case .revoke(.guest(let guest)): "\(machine)'s owner revokes \(guest)\(door.map { " at '\($0)'" } ?? "")"

@@ -37,6 +37,10 @@ extension StepReader {
       let (reader, machine) = try step.asker([])
       return try step.ask(.guests, reader, machine)
     },
+    Kind(name: "set lock clock") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.asker([])
+      return try step.ask(.clock, reader, machine)
+    },
     Kind(name: "accept invitation") { (step) throws(ScenarioError) in
       let (reader, machine) = try step.asker(["guest", "as"])
       let guest = try reader.text("guest")

@@ -112,6 +112,9 @@ package struct ScenarioParser {
       "a tab, where YAML takes only spaces"
     case .composer(_, let problem, _, _) where problem.contains("another document"):
       "a line of '---' ends the story, and a file has only one"
+    case .parser(_, let problem, _, _) where problem.contains("undefined alias"),
+      .composer(_, let problem, _, _) where problem.contains("undefined alias"):
+      "an alias stands for what an earlier anchor (`&name`) is at, and there is none of its name"
     // The parser's own message names a function of its library.
     case .parser(_, let problem, _, _) where problem.hasPrefix("Maximum nesting level"):
       "its lists and mappings are nested too deeply"

@@ -135,6 +135,10 @@ struct StepReader {
     Kind(name: "lock enrolment") { (step) throws(ScenarioError) in
       .lock(machine: try step.lock().name, .enrolmentButton)
     },
+    Kind(name: "set clock") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.machine(["by"])
+      return .fault(machine: machine, .clock(by: try reader.change("by")))
+    },
     Kind(name: "malformed advertisement") { (step) throws(ScenarioError) in
       try step.fault(.malformedAdvertisement)
     },

@@ -17,6 +17,7 @@ final class LocalMachine: Machine {
   private let executables: Executables
   private let simulator: SimulatorProcess
   private let worldEnvironment: [String: String]
+  private let calendar: MachineCalendar
   private let log: FileHandle
   /// What the story's own apps print.
   let outputs: [AppOutput]
@@ -51,6 +52,7 @@ final class LocalMachine: Machine {
     worldEnvironment = environment
     let folder = run.folder(of: description.name)
     for part in ["state", "apps", "credentials"] { try RunFolder.make("\(folder)/\(part)") }
+    calendar = try MachineCalendar(path: "\(folder)/calendar")
     func output(of app: InstalledApp) -> String { "\(folder)/state/logs/\(app.bundleIdentifier).log" }
     let storyTime = try Self.linked(executables.storyTime, in: run.sockets)
     for app in description.apps {
@@ -95,6 +97,7 @@ final class LocalMachine: Machine {
       WorldProcesses.machineVariable: name,
       "DBUS_SYSTEM_BUS_ADDRESS": busAddress,
       BootIdentifier.variable: bootIdentifier,
+      ProcessClock.calendarVariable: calendar.path,
     ]) { $1 }
   }
 
@@ -235,20 +238,21 @@ final class LocalMachine: Machine {
   func ability(_ fault: MachineFault) -> Ability { .exact }
 
   func perform(_ fault: MachineFault) throws {
-    let command: SimulatorCommand =
-      switch fault {
-      case .restartBluetoothd(let killed): .restartBluetoothd(machine: name, killed: killed)
-      case .adapterPower(let isOn): .power(machine: name, isOn: isOn)
-      case .forgetPairings: .forgetPairings(machine: name)
-      case .controller(let isOn): .plug(machine: name, isOn: isOn)
-      case .rfkill(let isBlocked): .block(machine: name, isOn: isBlocked)
-      case .radio(let isBlocked): .shield(machine: name, isOn: isBlocked)
-      case .move(let place, _, nil): .move(machine: name, x: place.x, y: place.y)
-      case .move(let place, _, .some(let over)):
-        .walk(machine: name, x: place.x, y: place.y, seconds: Double(over.wholeNanoseconds) / 1e9)
-      case .malformedAdvertisement: .hear(machine: name, input: .malformedAdvertisement)
-      case .unknownNotification: .hear(machine: name, input: .notificationForUnknownHandle)
-      }
+    let command: SimulatorCommand
+    switch fault {
+    case .clock(let change): return try calendar.set(by: change)
+    case .restartBluetoothd(let killed): command = .restartBluetoothd(machine: name, killed: killed)
+    case .adapterPower(let isOn): command = .power(machine: name, isOn: isOn)
+    case .forgetPairings: command = .forgetPairings(machine: name)
+    case .controller(let isOn): command = .plug(machine: name, isOn: isOn)
+    case .rfkill(let isBlocked): command = .block(machine: name, isOn: isBlocked)
+    case .radio(let isBlocked): command = .shield(machine: name, isOn: isBlocked)
+    case .move(let place, _, nil): command = .move(machine: name, x: place.x, y: place.y)
+    case .move(let place, _, .some(let over)):
+      command = .walk(machine: name, x: place.x, y: place.y, seconds: Double(over.wholeNanoseconds) / 1e9)
+    case .malformedAdvertisement: command = .hear(machine: name, input: .malformedAdvertisement)
+    case .unknownNotification: command = .hear(machine: name, input: .notificationForUnknownHandle)
+    }
     try simulator.send(command)
   }
 

@@ -196,6 +196,7 @@ final class RemoteMachine: Machine {
     case .controller: return .unsupported("its controller can't be unplugged")
     case .radio: return .unsupported("it can't be shielded")
     case .move: return .unsupported("it can't be moved; `walk:` in the machines file says how")
+    case .clock: return .unsupported("its records are put in order by its clock")
     case .malformedAdvertisement, .unknownNotification: return .unsupported("nothing in its radio range can send this")
     }
   }
@@ -216,7 +217,7 @@ final class RemoteMachine: Machine {
     case .forgetPairings: try RemoteBluetooth.forgetPairings(at: shell.busAddress)
     case .rfkill(let isBlocked):
       try shell.run("rfkill \(isBlocked ? "block" : "unblock") bluetooth")
-    case .controller, .radio, .move, .malformedAdvertisement, .unknownNotification:
+    case .controller, .radio, .move, .clock, .malformedAdvertisement, .unknownNotification:
       throw WorldError("\(name) can't do that")
     }
   }

@@ -147,6 +147,20 @@ package struct MappingReader {
     return duration
   }
 
+  /// A duration with its sign: `+2h`, `-30s`.
+  package func change(_ key: String) throws(ScenarioError) -> Duration {
+    let examples = ["+2h", "-30s"]
+    let text = try text(key, examples)
+    guard !DurationText.isTooLong(String(text.dropFirst())) else {
+      throw error("'\(key)' of \(subject) is longer than \(DurationText.maximumDays)d: '\(text)'", at: key)
+    }
+    guard let sign = text.first, sign == "+" || sign == "-", let amount = DurationText.parse(String(text.dropFirst()))
+    else {
+      throw error("'\(key)' of \(subject) must be a time ahead or back, not '\(text)'", at: key, choices: examples)
+    }
+    return sign == "-" ? .zero - amount : amount
+  }
+
   /// How long a walk takes: more than zero.
   package func walk(_ key: String) throws(ScenarioError) -> Duration {
     let duration = try duration(key)
