@@ -22,10 +22,12 @@ struct AppRelaunchTests {
   }
 
   /// latchkeyd relaunches the app as process 7.
-  private func launch(at milliseconds: Int64 = 0) -> JournalEntry {
-    let app = ["app": Self.app.bundleIdentifier, "reason": "restore", "because": "connected"]
+  private func launch(
+    at milliseconds: Int64 = 0, for reason: String = "restore", centrals: String = "main"
+  ) -> JournalEntry {
+    let app = ["app": Self.app.bundleIdentifier, "reason": reason, "because": "connected"]
     return line(
-      "app.launched", by: Recorded.daemon, at: milliseconds, app.merging(["pid": "7", "centrals": "main"]) { $1 })
+      "app.launched", by: Recorded.daemon, at: milliseconds, app.merging(["pid": "7", "centrals": centrals]) { $1 })
   }
 
   private func told(_ calls: String..., at milliseconds: Int64) -> [JournalEntry] {
@@ -86,6 +88,21 @@ struct AppRelaunchTests {
     #expect(judge(.restoredInOrder, [launch(), step(.appKilled, at: 60_000)]).judgement == .broken)
     #expect(judge(.restoredInOrder, [launch(), launch(at: 20), step(.appKilled, at: 21)]).judgement == .broken)
     #expect(judge(.restoredInOrder, [launch()]).judgement == .broken)
+  }
+
+  @Test("S10: an app that always runs is restored in order when it starts again, and not judged for its first start")
+  func keptAlive() {
+    let first = launch(for: "keep-alive", centrals: "")
+    let again = launch(at: 10, for: "keep-alive")
+    let right = judge(.restoredInOrder, [first, again] + told("willRestoreState", "stateChanged", at: 10))
+    #expect(right.judgement == .kept, "\(right.reason)")
+    let wrong = judge(.restoredInOrder, [first, again] + told("stateChanged", "willRestoreState", at: 10))
+    #expect(wrong.judgement == .broken, "\(wrong.reason)")
+    #expect(judge(.restoredInOrder, [first]).judgement == .notJudged)
+    #expect(judge(.relaunched, [first, again]).judgement == .kept)
+    #expect(judge(.relaunched, [first]).judgement == .broken)
+    // Nothing but its end was the reason.
+    #expect(judge(.woken, event: "connected", [first, again]).judgement == .broken)
   }
 
   @Test("W3: for what an app was relaunched is known at once, whether that wake has ended or not")

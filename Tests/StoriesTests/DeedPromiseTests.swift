@@ -229,6 +229,26 @@ extension PromiseTests {
     #expect(try judge("opened-once", evidence(Self.dead + [opening])).judgement == .broken)
   }
 
+  @Test(
+    "L4: an unlock that the lock refuses for somebody who locked the door at home breaks no promise of an answer",
+    arguments: ["lockedAtHome", "somebodyInside"])
+  func keptForSomebody(_ result: String) throws {
+    let refused = Self.dead.with(Recorded.Agent.unlockAnswered, .result, result)
+    // It had locked by itself behind its owner, so nobody at home can have locked it.
+    #expect(try judge("unlock-answered", evidence(refused)).judgement == .broken)
+    let byHand = refused.map { entry in
+      var entry = entry
+      if entry.is(Recorded.Lock.boltMoved), entry[.to] == "locked" { entry[.cause] = "hand" }
+      return entry
+    }
+    let finding = try judge("unlock-answered", evidence(byHand))
+    #expect(finding.judgement == .notJudged, "\(finding.reason)")
+    #expect(finding.reason.contains("somebody at home had locked the door"), "\(finding.reason)")
+    // Another reason is another matter.
+    let jammed = byHand.with(Recorded.Agent.unlockAnswered, .result, "jammed")
+    #expect(try judge("unlock-answered", evidence(jammed)).judgement == .broken)
+  }
+
   @Test("A12: two phones that come home together open the door once, by an operation each")
   func together() throws {
     let second = Self.dead.filter { $0.process != Recorded.lock && $0.process != Recorded.simulator }.map { entry in

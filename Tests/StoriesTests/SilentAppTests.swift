@@ -65,6 +65,27 @@ struct SilentAppTests {
         + "RunLoop.main.run() there keeps it running")
   }
 
+  @Test("H7: a wait in vain for the agent's or the lock's record says if it does not run")
+  func own() throws {
+    let machines = [
+      MachineDescription(name: "phone", position: Place(x: 0, y: 0), apps: [.agent]),
+      MachineDescription(name: "door", position: Place(x: 0, y: 0), apps: [.lock]),
+      MachineDescription(name: "tablet", position: Place(x: 0, y: 0), apps: [.agent]),
+    ]
+    func reason(_ event: String, on machine: String?, _ entries: [JournalEntry]) -> String? {
+      SilentApp(EventPattern(named: event, machine: machine, process: nil), machines)?.reason(entries)
+    }
+    let agent = Recorded.agentIdentifier
+    let ended = [entry(.appLaunched, of: agent), entry(.appEnded, of: agent, how: "reclaimed")]
+    #expect(reason("status.answered", on: "phone", []) == "; the agent on phone was never started, as by `open app`")
+    #expect(reason("status.answered", on: "phone", ended) == "; the agent on phone had ended (reclaimed)")
+    #expect(reason("status.answered", on: "phone", [ended[0]]) == "")
+    #expect(reason("bolt.moved", on: nil, []) == "; the lock on door was never started")
+    // Either phone can record this, and latchkeyd's events are nobody's here.
+    #expect(reason("status.answered", on: nil, []) == nil)
+    #expect(reason("app.suspended", on: "phone", []) == nil)
+  }
+
   @Test("H7: a wait in vain says nothing of an app that runs, nor of what it can't know")
   func others() throws {
     #expect(try reason(["bluetooth-central"]) == "; collector was never started")

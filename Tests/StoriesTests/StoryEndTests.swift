@@ -146,9 +146,11 @@ struct StoryEndTests {
       let lost = story.first { $0.is(Recorded.Radio.linkDown) }?.t ?? 0
       return story.filter { !($0.is(Recorded.Daemon.appSuspended) && $0.t < lost) }
     }
-    let soon = try judge("request-held", awake(story(away: 5)))
-    #expect(soon.judgement == .notJudged && soon.reason.contains("had to be suspended"), "\(soon.reason)")
-    #expect(try judge("request-held", awake(story(away: 3600))).judgement == .broken)
+    for change in [awake, { $0 }] {
+      let soon = try judge("request-held", change(story(away: 5)))
+      #expect(soon.judgement == .notJudged && soon.reason.contains("had to be suspended"), "\(soon.reason)")
+      #expect(try judge("request-held", change(story(away: 3600))).judgement == .broken)
+    }
   }
 
   @Test("L2: a lock has time to lock behind its owner before its staying open counts")

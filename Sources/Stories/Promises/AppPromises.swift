@@ -101,8 +101,16 @@ private struct AppJudge {
     isAbout(entry) && entry.isDaemon(.appLaunched) && entry[.reason] == "restore"
   }
 
+  /// A start that restores the app's state. An app that always runs is not started for an event, and still finds what
+  /// its managers had if it has run before.
+  private func isRestoration(_ entry: JournalEntry) -> Bool {
+    if isRelaunch(entry) { return true }
+    return isAbout(entry) && entry.isDaemon(.appLaunched) && entry[.reason] == "keep-alive"
+      && !Self.identifiers(of: entry).isEmpty
+  }
+
   private var relaunched: Finding {
-    let launches = evidence.all(where: isRelaunch)
+    let launches = evidence.all(where: isRestoration)
     let wanted = Set(expectation.identifiers)
     if let wrong = launches.first(where: { !wanted.isSubset(of: Self.identifiers(of: $0).map(\.name)) }) {
       let missing = wanted.subtracting(Self.identifiers(of: wrong).map(\.name)).sorted()
@@ -127,7 +135,7 @@ private struct AppJudge {
   }
 
   private var restoredInOrder: Finding {
-    let launches = evidence.indices(where: isRelaunch)
+    let launches = evidence.indices(where: isRestoration)
     guard !launches.isEmpty else { return evidence.notJudged("\(app) was not relaunched to restore its state") }
     return .all(launches.map(restored), of: "relaunch", plural: "relaunches")
   }

@@ -94,16 +94,18 @@ enum AwayPromises {
     let (condition, cause) = evidence.condition(of: Recorded.agentIdentifier, on: absence.phone, before: from + 1)
     if silenced == nil {
       let lines = cause.map { [evidence.entries[$0]] } ?? []
+      let isSoon = evidence.entries[arrival].t - evidence.entries[from].t < wakeTime
       if let opened, opened >= absence.departure, opened == from {
         return evidence.neverJudged(
           "the user opened the agent while away, so it could have renewed its request", [evidence.entries[opened]])
       }
       switch condition {
       case .neverRan: return evidence.neverJudged("the agent never ran, so it asked for nothing")
-      case .suspended, .endedByStory: silenced = from
-      case .running where evidence.entries[arrival].t - evidence.entries[from].t < wakeTime:
+      case .suspended where isSoon && isAwake(evidence, absence.phone, before: arrival),
+        .running where isSoon:
         return evidence.neverJudged(
           "the owner came back before the agent, which was woken as its link was lost, had to be suspended", lines)
+      case .suspended, .endedByStory: silenced = from
       case .running, .crashed:
         return .broken("the agent was neither suspended nor killed, so it could have renewed", lines)
       }
@@ -163,6 +165,10 @@ enum AwayPromises {
     return .kept("completed after \(held) of silence", [evidence.entries[silenced], first])
   }
 
+  private static func isAwake(_ evidence: Evidence, _ phone: String, before end: Int) -> Bool {
+    evidence.condition(of: Recorded.agentIdentifier, on: phone, before: end).0 == .running
+  }
+
   /// Not judged if the agent asked for its link only from a later time on, as it does after the lock has turned it
   /// away, and the story left no time for a link after that. Otherwise `nil`.
   private static func pause(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding? {
@@ -182,7 +188,7 @@ enum AwayPromises {
     _ evidence: Evidence, _ silence: Range<Int>, _ phone: String, _ woken: JournalEntry
   ) -> JournalEntry? {
     let told = evidence.first(in: silence) { $0.isAgent(.stateUpdated) && $0.machine == phone && $0.t >= woken.t }
-    let fault = evidence.last(before: told ?? 0) { $0.isMark(.fault) && $0.machine == phone }
+    let fault = evidence.last(before: told ?? 0) { $0.isBluetoothFault && $0.machine == phone }
     return fault.flatMap { $0 > silence.lowerBound ? evidence.entries[$0] : nil }
   }
 

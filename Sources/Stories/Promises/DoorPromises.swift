@@ -262,9 +262,28 @@ enum DoorPromises {
     // The words of LockResult.
     let result = answer[.result] ?? ""
     guard ["done", "notNeeded"].contains(result) else {
+      if let finding = keptForSomebody(evidence, absence, answer) { return finding }
       return .broken("the answer is \(result.isEmpty ? "empty" : result)", answers)
     }
     return .kept("answered \(result)", answers)
+  }
+
+  /// Not judged if the lock refused the unlock because the door had been locked at home, and not behind an owner who
+  /// left: it keeps such a door for whoever locked it. The lock's own records must show that. Otherwise `nil`.
+  private static func keptForSomebody(
+    _ evidence: Evidence, _ absence: Absence, _ answer: JournalEntry
+  ) -> Finding? {
+    let written = evidence.last(before: absence.end) {
+      $0.isAgent(.unlockWritten) && $0.machine == absence.phone && $0[.operation] == answer[.operation]
+    }
+    guard ["lockedAtHome", "somebodyInside"].contains(answer[.result]), let written,
+      let door = answer[.door] ?? evidence.doors.first,
+      let latest = evidence.last(before: written, where: { $0.isLock(.boltMoved) && $0.machine == door })
+    else { return nil }
+    let locked = evidence.entries[latest]
+    guard locked[.to] == "locked", locked[.cause] != "leaving" else { return nil }
+    return evidence.neverJudged(
+      "somebody at home had locked the door, and the lock keeps it for them", [locked, answer])
   }
 
   private static func neverUnlocked(_ evidence: Evidence, _ absence: Absence, door: String) -> Finding {
