@@ -4,8 +4,8 @@ import Foundation
 /// A queue of an app that the home waits for, beside those of its managers.
 ///
 /// A job may hold its queue until Bluetooth has answered, as in libraries whose commands return with the answer. Time has to pass
-/// then. So a queue whose job has asked for something, and goes on for longer than such a call takes, is left alone until the app
-/// is told something.
+/// then. So a queue whose job has asked for something, and whose thread sleeps after longer than such a call takes, is left alone
+/// until the app is told something. A job that still computes is waited for, however busy the computer is.
 final class AwaitedQueue: @unchecked Sendable {
   /// How long a job may still take after it has asked for something, in the computer's time.
   private static let patience = DispatchTimeInterval.milliseconds(250)
@@ -16,6 +16,8 @@ final class AwaitedQueue: @unchecked Sendable {
   private let isCurrent: () -> Bool
   private let lock = NSLock()
   private var hasAsked = false
+  /// The thread of the job that asked last: its folder beneath /proc.
+  private var thread: String?
   /// Counts what begins the patience anew.
   private var turn = 0
   private var isLeftAlone = false
@@ -43,8 +45,10 @@ final class AwaitedQueue: @unchecked Sendable {
   /// The app asks for something, perhaps in a job on this queue.
   func appAsks() {
     guard isCurrent() else { return }
+    let thread = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
     let turn: Int? = lock.withLock {
       hasAsked = true
+      self.thread = thread
       self.turn += 1
       return waiter == nil ? nil : self.turn
     }
@@ -87,13 +91,24 @@ final class AwaitedQueue: @unchecked Sendable {
 
   private func leaveAloneLater(_ turn: Int) {
     DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { [self] in
-      let waiter: CheckedContinuation<Void, Never>? = lock.withLock {
-        guard self.turn == turn, hasAsked else { return nil }
+      let (waiter, isBusy): (CheckedContinuation<Void, Never>?, Bool) = lock.withLock {
+        guard self.turn == turn, hasAsked else { return (nil, false) }
+        guard Self.sleeps(thread) else { return (nil, true) }
         isLeftAlone = true
         defer { self.waiter = nil }
-        return self.waiter
+        return (self.waiter, false)
       }
+      if isBusy { leaveAloneLater(turn) }
       waiter?.resume()
     }
+  }
+
+  /// Whether a thread waits for something other than a processor or a disk (proc_pid_stat(5)).
+  private static func sleeps(_ thread: String?) -> Bool {
+    // The thread's name, in parentheses, may hold anything.
+    guard let thread, let stat = try? String(contentsOfFile: "/proc/\(thread)/stat", encoding: .utf8),
+      let nameEnd = stat.lastIndex(of: ")")
+    else { return false }
+    return stat[nameEnd...].dropFirst(2).first == "S"
   }
 }
