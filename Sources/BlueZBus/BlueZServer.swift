@@ -34,6 +34,11 @@ package final class BlueZServer: Sendable {
   /// client's messages.
   package typealias Turns = @Sendable (_ client: String, _ work: @escaping @Sendable () -> Void) -> Void
 
+  /// A client that has left many calls open does not shut the others out. bluetoothd ignores a file descriptor that it
+  /// does not look for, and takes another for a value of the wrong type.
+  private static let limits = MessageLimits(
+    openCalls: 65_536, openCallsOfPeer: 4096, ignoresUnexpectedDescriptors: true)
+
   private struct Connection: Sendable {
     var session: BlueZServerSession
     /// Clients' calls are handled.
@@ -78,7 +83,7 @@ package final class BlueZServer: Sendable {
   /// answer, so a client never sees half a bluetoothd.
   package func connect() throws(BusError) {
     let bus = try Bus(
-      address: BusAddress(address), name: WellKnown.busName, thread: thread,
+      address: BusAddress(address), name: WellKnown.busName, limits: Self.limits, thread: thread,
       messagesPerTurn: thread == nil ? 1 : Self.messagesPerTurn)
     let session = BlueZServerSession(
       bus: bus, sharesThread: thread != nil, logger: logger, objects: objects, time: time, turns: turns,

@@ -137,8 +137,12 @@ enum RequestCoding {
     case (InterfaceName.device, "CancelPairing"): return .request(.cancelPairing)
     case (InterfaceName.gattCharacteristic, "ReadValue"), (InterfaceName.gattDescriptor, "ReadValue"):
       return .request(.readValue(offset: try offset(try arguments.properties(0))))
-    case (InterfaceName.gattCharacteristic, "WriteValue"), (InterfaceName.gattDescriptor, "WriteValue"):
+    case (InterfaceName.gattCharacteristic, "WriteValue"):
       return .request(.writeValue(try arguments.bytes(0), try writeOptions(try arguments.properties(1))))
+    case (InterfaceName.gattDescriptor, "WriteValue"):
+      // A descriptor is always written by a request. bluetoothd does not look at a type there.
+      return .request(
+        .writeValue(try arguments.bytes(0), WriteOptions(kind: nil, offset: try offset(try arguments.properties(1)))))
     case (InterfaceName.gattCharacteristic, "StartNotify"): return .request(.startNotify)
     case (InterfaceName.gattCharacteristic, "StopNotify"): return .request(.stopNotify)
     case (InterfaceName.gattCharacteristic, "AcquireNotify"): return .request(.acquireNotify)
@@ -168,7 +172,7 @@ enum RequestCoding {
     case (InterfaceName.agentManager, "UnregisterAgent"):
       return .request(.unregisterAgent(path: try arguments.path(0)))
     case (InterfaceName.profileManager, "RegisterProfile"):
-      let role = try arguments.properties(2)["Role"]?.stringValue
+      let role = option("Role", try arguments.properties(2))?.stringValue
       return .request(
         .registerProfile(
           path: try arguments.path(0), uuid: ProfileName.uuid(try arguments.string(1)), isServer: role != "client"))
@@ -193,6 +197,13 @@ enum RequestCoding {
   /// The error of bluetoothd's own parsers, not the bus's.
   static let invalidArguments = BlueZError.invalidArguments("Invalid arguments in method call")
 
+  /// An option, whose name bluetoothd takes in capitals, too (src/gatt-client.c, parse_options; src/profile.c,
+  /// parse_ext_opt).
+  private static func option(_ name: String, _ options: Properties) -> Value? {
+    if let value = options[name] { return value }
+    return options.first { $0.key.lowercased() == name.lowercased() }?.value
+  }
+
   private static func properties(_ options: WriteOptions) -> Properties {
     var properties = Properties()
     properties["type"] = options.kind.map { .string($0.rawValue) }
@@ -201,7 +212,7 @@ enum RequestCoding {
   }
 
   private static func offset(_ properties: Properties) throws(BusError) -> UInt16 {
-    switch properties["offset"] {
+    switch option("offset", properties) {
     case nil: return 0
     case .uint16(let offset): return offset
     case .some: throw BusError(invalidArguments)
@@ -213,9 +224,9 @@ enum RequestCoding {
   }
 
   static func kind(_ properties: Properties) throws(BusError) -> WriteOptions.Kind? {
-    guard let value = properties["type"] else { return nil }
+    guard let value = option("type", properties) else { return nil }
     guard let text = value.stringValue else { throw BusError(invalidArguments) }
-    guard let kind = WriteOptions.Kind(rawValue: text) else { throw BusError(.notSupported) }
+    guard let kind = WriteOptions.Kind(rawValue: text.lowercased()) else { throw BusError(.notSupported) }
     return kind
   }
 }

@@ -130,7 +130,7 @@ extension BlueZModel {
     guard properties[name] != nil || Self.isReadOnly(interface, name) else {
       return reply(to: pending, .failure(.noSuchProperty(name)))
     }
-    let assigned = [name: value.unwrapped]
+    let assigned = [name: value]
     do {
       switch interface {
       case Adapter1.interface: if try setAdapterProperty(PropertyValues(assigned), for: pending) { return }

@@ -28,18 +28,12 @@ final class BusConnection: @unchecked Sendable {
     }
   }
 
-  private struct OpenCall {
-    let message: OpaquePointer
-    let sender: String
-  }
-
   private var bus: OpaquePointer?
   private let limits: MessageLimits
   /// The name that this connection requests in `greet`, and owns until `close`.
   private let name: String?
   private var pending: [ObjectIdentifier: PendingCall] = [:]
-  private var openCalls: [UInt64: OpenCall] = [:]
-  private var lastToken: UInt64 = 0
+  private var openCalls = OpenCalls()
   var handlers: Handlers?
   /// How many messages its thread handles in a turn.
   var messagesPerTurn = 1
@@ -169,8 +163,7 @@ final class BusConnection: @unchecked Sendable {
     guard let bus else { return }
     self.bus = nil
     handlers = nil
-    for call in openCalls.values { sd_bus_message_unref(call.message) }
-    openCalls = [:]
+    openCalls.removeAll()
     // The bus notices the end of a connection only when it gets round to it; a name is free once the bus has
     // answered.
     if let name, sd_bus_is_open(bus) > 0 { sd_bus_release_name(bus, name) }
@@ -254,26 +247,21 @@ final class BusConnection: @unchecked Sendable {
 
   /// Answers a call. Has no effect if the call wants no reply or already has one.
   func reply(to call: IncomingCall, with result: Result<[Value], BusError>) {
-    guard let bus, let token = call.token, let open = openCalls.removeValue(forKey: token) else { return }
-    defer { sd_bus_message_unref(open.message) }
+    guard let bus, let token = call.token, let message = openCalls.remove(token) else { return }
+    defer { sd_bus_message_unref(message) }
     switch result {
     case .success(let values):
       do throws(BusError) {
-        try send(values, inReplyTo: open.message, bus)
+        try send(values, inReplyTo: message, bus)
       } catch {
-        sendError(error, inReplyTo: open.message, bus)
+        sendError(error, inReplyTo: message, bus)
       }
-    case .failure(let error): sendError(error, inReplyTo: open.message, bus)
+    case .failure(let error): sendError(error, inReplyTo: message, bus)
     }
   }
 
   /// Forgets the open calls of a peer that has left.
-  func discardCalls(from sender: String) {
-    for (token, call) in openCalls where call.sender == sender {
-      openCalls[token] = nil
-      sd_bus_message_unref(call.message)
-    }
-  }
+  func discardCalls(from sender: String) { openCalls.removeAll(from: sender) }
 
   private func methodCall(_ call: MethodCall) throws(BusError) -> OpaquePointer {
     guard let bus else { throw .disconnected }
@@ -365,17 +353,12 @@ final class BusConnection: @unchecked Sendable {
   private func receiveCall(
     _ message: OpaquePointer, sender: String, path: ObjectPath, interface: String?, member: String
   ) {
-    var token: UInt64?
-    if sd_bus_message_get_expect_reply(message) > 0 {
-      lastToken += 1
-      token = lastToken
-      openCalls[lastToken] = OpenCall(message: sd_bus_message_ref(message), sender: sender)
-    }
+    let token = sd_bus_message_get_expect_reply(message) > 0 ? openCalls.insert(message, from: sender) : nil
     func call(_ arguments: [Value]) -> IncomingCall {
       IncomingCall(
         sender: sender, path: path, interface: interface, member: member, arguments: arguments, token: token)
     }
-    guard openCalls.count <= limits.openCalls else {
+    guard openCalls.count <= limits.openCalls, openCalls.count(of: sender) <= limits.openCallsOfPeer else {
       let error = BusError(name: BusError.Name.limitsExceeded, message: "too many calls are waiting for an answer")
       return reply(to: call([]), with: .failure(error))
     }

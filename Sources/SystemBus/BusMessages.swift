@@ -142,15 +142,21 @@ package struct MessageLimits: Sendable, Hashable {
   package var bytes: Int
   /// Calls received and not answered yet, over all peers.
   package var openCalls: Int
+  /// The same of one peer.
+  package var openCallsOfPeer: Int
   /// Whether signals may contain file descriptors, which the handler of signals then owns and closes, whoever sent them.
   /// Otherwise such a signal is ignored.
   package var signalsMayHaveDescriptors: Bool
+  /// Whether a file descriptor where none is expected is read as the number -1. Otherwise its message is refused.
+  package var ignoresUnexpectedDescriptors: Bool
 
   package init(
-    depth: Int = 16, values: Int = 200_000, bytes: Int = 4 << 20, openCalls: Int = 4096,
-    signalsMayHaveDescriptors: Bool = false
+    depth: Int = 16, values: Int = 200_000, bytes: Int = 4 << 20, openCalls: Int = 4096, openCallsOfPeer: Int = .max,
+    signalsMayHaveDescriptors: Bool = false, ignoresUnexpectedDescriptors: Bool = false
   ) {
     self.signalsMayHaveDescriptors = signalsMayHaveDescriptors
+    self.ignoresUnexpectedDescriptors = ignoresUnexpectedDescriptors
+    self.openCallsOfPeer = openCallsOfPeer
     self.depth = depth
     self.values = values
     self.bytes = bytes

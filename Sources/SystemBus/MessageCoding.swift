@@ -91,6 +91,7 @@ enum MessageEncoder {
 struct MessageDecoder {
   private let message: OpaquePointer
   private let acceptsFileDescriptors: Bool
+  private let ignoresUnexpectedDescriptors: Bool
   private var valuesLeft: Int
   private var bytesLeft: Int
   private let depthLimit: Int
@@ -99,9 +100,7 @@ struct MessageDecoder {
   static func decode(
     _ message: OpaquePointer, limits: MessageLimits, acceptsFileDescriptors: Bool = false
   ) throws(BusError) -> [Value] {
-    var decoder = MessageDecoder(
-      message: message, acceptsFileDescriptors: acceptsFileDescriptors, valuesLeft: limits.values,
-      bytesLeft: limits.bytes, depthLimit: limits.depth)
+    var decoder = MessageDecoder(message: message, limits: limits, acceptsFileDescriptors: acceptsFileDescriptors)
     do {
       return try decoder.sequence(depth: 0)
     } catch {
@@ -110,14 +109,13 @@ struct MessageDecoder {
     }
   }
 
-  private init(
-    message: OpaquePointer, acceptsFileDescriptors: Bool, valuesLeft: Int, bytesLeft: Int, depthLimit: Int
-  ) {
+  private init(message: OpaquePointer, limits: MessageLimits, acceptsFileDescriptors: Bool) {
     self.message = message
     self.acceptsFileDescriptors = acceptsFileDescriptors
-    self.valuesLeft = valuesLeft
-    self.bytesLeft = bytesLeft
-    self.depthLimit = depthLimit
+    ignoresUnexpectedDescriptors = limits.ignoresUnexpectedDescriptors
+    valuesLeft = limits.values
+    bytesLeft = limits.bytes
+    depthLimit = limits.depth
   }
 
   private mutating func sequence(depth: Int) throws(BusError) -> [Value] {
@@ -213,8 +211,11 @@ struct MessageDecoder {
   }
 
   private mutating func fileDescriptor(_ kind: CChar) throws(BusError) -> Int32 {
-    guard acceptsFileDescriptors else { throw .invalidArguments("no file descriptor is expected here") }
+    guard acceptsFileDescriptors || ignoresUnexpectedDescriptors else {
+      throw .invalidArguments("no file descriptor is expected here")
+    }
     let borrowed = try basic(kind, Int32(-1))
+    guard acceptsFileDescriptors else { return -1 }
     let owned = fcntl(borrowed, F_DUPFD_CLOEXEC, 3)
     guard owned >= 0 else { throw .system(-errno, "take a file descriptor") }
     fileDescriptors.append(owned)

@@ -108,6 +108,72 @@ struct RefusalTests {
     pair.close()
   }
 
+  @Test("H4: a file descriptor is a value of the wrong type where bluetoothd looks for one, and ignored elsewhere")
+  func unexpectedDescriptors() async throws {
+    let pair = try await Pair()
+    let peer = try Bus(address: pair.bus.address)
+    try peer.start()
+    var ends: [Int32] = [-1, -1]
+    #expect(pipe(&ends) == 0)
+    defer { for descriptor in ends { Glibc.close(descriptor) } }
+    let descriptor = Value.fileDescriptor(ends[0])
+    for (path, interface, member, arguments) in [
+      (Sample.adapter, InterfaceName.adapter, "SetDiscoveryFilter", [Value.properties(["Pattern": descriptor])]),
+      (
+        Sample.characteristic, InterfaceName.gattCharacteristic, "ReadValue", [.properties(["offset": descriptor])]
+      ),
+    ] {
+      let refusal = await #expect(throws: BusError.self) {
+        try await peer.call(
+          MethodCall(to: "org.bluez", path: path, interface: interface, member: member, arguments: arguments))
+      }
+      #expect(refusal?.name == "org.bluez.Error.InvalidArguments")
+    }
+    await peer.call(
+      MethodCall(
+        to: "org.bluez", path: Sample.characteristic, interface: InterfaceName.gattCharacteristic, member: "ReadValue",
+        arguments: [.properties(["stray": descriptor])])
+    ) { _ in }
+    let request = try await Self.nextRequest(of: pair)
+    #expect(request == .readValue(offset: 0))
+    peer.close()
+    pair.close()
+  }
+
+  @Test("H4: options are taken in capitals, and a descriptor is written whatever the type")
+  func options() async throws {
+    let pair = try await Pair()
+    let peer = try Bus(address: pair.bus.address)
+    try peer.start()
+    func write(_ path: ObjectPath, _ interface: String, _ options: Properties) async throws -> Request {
+      await peer.call(
+        MethodCall(
+          to: "org.bluez", path: path, interface: interface, member: "WriteValue",
+          arguments: [.bytes([1]), .properties(options)])
+      ) { _ in }
+      return try await Self.nextRequest(of: pair)
+    }
+    let capitals: Properties = ["Type": .string("Request"), "OFFSET": .uint16(2)]
+    #expect(
+      try await write(Sample.characteristic, InterfaceName.gattCharacteristic, capitals)
+        == .writeValue([1], WriteOptions(kind: .request, offset: 2)))
+    for type in [Value.string("loud"), .byte(1)] {
+      #expect(
+        try await write(Sample.descriptor, InterfaceName.gattDescriptor, ["type": type])
+          == .writeValue([1], WriteOptions(kind: nil, offset: 0)))
+    }
+    peer.close()
+    pair.close()
+  }
+
+  private static func nextRequest(of pair: Pair) async throws -> Request {
+    let event = try await pair.events.next()
+    guard case .message(_, .call(_, _, let request)) = event else {
+      throw PrivateBus.Failure(description: "\(event) in place of a call")
+    }
+    return request
+  }
+
   @Test("H4: what bluetoothd does not have is refused in its words")
   func words() async throws {
     let pair = try await Pair()

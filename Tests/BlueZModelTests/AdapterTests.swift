@@ -50,6 +50,15 @@ import TimeTypes
     }
   }
 
+  @Test("H4: a value in a variant of its own is of the wrong type")
+  func nestedVariant() {
+    var bench = Bench()
+    let refusal = BlueZError(
+      name: "org.freedesktop.DBus.Error.InvalidSignature", message: "Invalid signature for 'Powered'")
+    #expect(set("Powered", .variant(.bool(false)), &bench)?.error == refusal)
+    #expect(value("Powered", bench) == .bool(true))
+  }
+
   @Test("H4: Connectable can be set, and goes with Discoverable")
   func connectable() {
     var bench = Bench()

@@ -291,4 +291,32 @@ struct SystemBusTests {
     server.close()
     client.close()
   }
+
+  @Test("a peer that leaves many calls open shuts nobody else out")
+  func limitOfPeer() async throws {
+    let daemon = try PrivateBus()
+    let server = try Bus(address: daemon.address, limits: MessageLimits(openCallsOfPeer: 2))
+    let quiet = Mutex<[IncomingCall]>([])
+    try server.start(
+      BusHandlers(onCall: { bus, call in
+        if call.member == "Echo" {
+          bus.reply(to: call, with: .success(call.arguments))
+        } else {
+          quiet.withLock { $0.append(call) }
+        }
+      }))
+    let greedy = try Bus(address: daemon.address)
+    try greedy.start()
+    greedy.enqueue { bus in for _ in 0..<2 { bus.call(call(server, "Quiet")) { _ in } } }
+    let error = await #expect(throws: BusError.self) { try await greedy.call(call(server, "Echo", [.byte(1)])) }
+    #expect(error?.name == BusError.Name.limitsExceeded)
+    let other = try Bus(address: daemon.address)
+    try other.start()
+    #expect(try await other.call(call(server, "Echo", [.byte(2)])) == [.byte(2)])
+    // An answer makes room for one.
+    let answered = try #require(quiet.withLock { $0.first })
+    await server.reply(to: answered, with: .success([]))
+    #expect(try await greedy.call(call(server, "Echo", [.byte(3)])) == [.byte(3)])
+    for bus in [server, greedy, other] { bus.close() }
+  }
 }
