@@ -50,7 +50,14 @@ struct AdvertisementReader {
       throw .failed("Failed to register advertisement")
     }
     if isPeripheral { data.flags = flags(try discoverableTimeout() != nil) }
-    let payload = AdvertisementCodec.write(data) + (try rawData(\.data))
+    let furtherData = try rawData(\.data)
+    var payload = AdvertisementCodec.write(data) + furtherData
+    if includes.contains("tx-power"), payload.count > Self.payloadLimit, hasFlagsOfKernel(data) {
+      // bluetoothd leaves room for the power, but not for flags that the kernel adds. The kernel then leaves the power
+      // out (net/bluetooth/eir.c).
+      data.transmitPowerLevel = nil
+      payload = AdvertisementCodec.write(data) + furtherData
+    }
     let scanResponse = try scanResponse(includesName: includes.contains("local-name"))
     guard payload.count <= Self.payloadLimit, scanResponse.count <= Self.payloadLimit else {
       throw .failed("Failed to register advertisement")
@@ -70,6 +77,12 @@ struct AdvertisementReader {
     if let timeout = try timeout(), let discoverable = try discoverableTimeout(), timeout < discoverable {
       throw Self.unreadable
     }
+  }
+
+  /// Whether bluetoothd has neither written flags nor asked for some, so that it does not count them. For an adapter of
+  /// Low Energy alone the kernel adds some in any case.
+  private func hasFlagsOfKernel(_ data: AdvertisementData) -> Bool {
+    data.flags != nil && properties.discoverable == nil && !isDiscoverable
   }
 
   /// The value of the Flags structure: no classic Bluetooth, and discoverable for a limited time, always, or not at

@@ -1,10 +1,11 @@
 import BlueZ
-import BlueZModel
 import BluetoothTypes
 import BusValue
 import Radio
 import Testing
 import TimeTypes
+
+@testable import BlueZModel
 
 /// What an LEAdvertisement1 says that no other property of Device1 shows, and its scan response (src/advertising.c and
 /// src/device.c of BlueZ 5.82).
@@ -117,6 +118,45 @@ import TimeTypes
           "ScanResponseManufacturerData": Self.manufacturer([UInt8](repeating: 0, count: 25)),
           "ScanResponseData": Self.data([0x26: [1, 2]]),
         ], &bench)?.error == .failed("Failed to register advertisement"))
+  }
+
+  /// BlueZ's own example-advertisement.
+  @Test("H4: an advertisement whose flags leave no room for the power is advertised without it")
+  func noRoomForPower() throws {
+    var bench = Bench()
+    func example(_ more: Properties) -> Properties {
+      let serviceData = Value.dictionary(key: "s", value: "v", [.string("9999"): .variant(.bytes([0, 1, 2, 3, 4]))])
+      let example: Properties = [
+        "Type": .string("peripheral"), "ServiceUUIDs": .strings(["180D", "180F"]), "Includes": .strings(["tx-power"]),
+        "LocalName": .string("TestAdvertisement"), "ManufacturerData": Self.manufacturer([0, 1, 2, 3]),
+        "ServiceData": serviceData, "Data": Self.data([0x26: [1, 1, 0]]), "MinInterval": .uint32(100),
+        "MaxInterval": .uint32(100),
+      ]
+      return example.merging(more) { $1 }
+    }
+    func register(_ path: String, _ properties: Properties) -> Result<Reply, BlueZError>? {
+      bench.ask(
+        Bench.door, Bench.adapter,
+        .registerAdvertisement(path: ObjectPath(unchecked: path), properties: properties))
+    }
+    let refusal = "Failed to register advertisement"
+    // bluetoothd counts the flags that it writes itself, and one byte more has no room beside the power.
+    #expect(register("/flags", example(["Discoverable": .bool(true)]))?.error?.message == refusal)
+    #expect(register("/data", example(["Data": Self.data([0x26: [1, 1, 0, 0]])]))?.error?.message == refusal)
+    #expect(register("/example", example([:]))?.isSuccess == true)
+    #expect(try advertised(example([:])).flags == 0x04)
+    #expect(try advertised(example([:])).transmitPowerLevel == nil)
+    // Without the further data there is room.
+    #expect(try advertised(example(["Data": Self.data([:])])).transmitPowerLevel == 0)
+  }
+
+  /// What is on the air, without the scan response.
+  private func advertised(_ properties: Properties) throws -> AdvertisementData {
+    let reader = AdvertisementReader(properties: PropertyValues(properties), name: "door", isDiscoverable: false)
+    let address = DeviceAddress(bits: 0xC0_FF_EE_00_00_01, kind: .public)
+    var data = AdvertisementData()
+    #expect(AdvertisementCodec.read(try reader.parameters(.fixed(address)).data, into: &data))
+    return data
   }
 
   @Test("H4: a member of a coordinated set is told of even if it is not discoverable")
