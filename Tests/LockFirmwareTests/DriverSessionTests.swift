@@ -46,6 +46,28 @@ import Testing
     #expect(throws: DriverFault.self) { try session.tick() }
   }
 
+  @Test("L6: a driver that never says how replaced turns ended is ended, before they fill the memory") func replaced()
+    throws
+  {
+    var session = try session()
+    for _ in 0...DriverSession.replacedTurnLimit { _ = session.turn(to: .unlocked) }
+    _ = try session.tick()
+    for _ in 0..<1000 { _ = session.turn(to: .locked) }
+    #expect(throws: DriverFault.self) { try session.tick() }
+
+    // One that says it late is none of these.
+    var late = try self.session()
+    for turn in 1...100 as ClosedRange<UInt64> {
+      _ = late.turn(to: .unlocked)
+      if turn > 8 { #expect(try late.hear(#"{"type":"stopped","id":\#(turn - 8),"at":"locked"}"#).isEmpty) }
+      if turn % 50 == 0 {
+        let actions = try late.tick()
+        guard case .send(.ping(let number)) = actions.first else { continue }
+        _ = try late.hear(#"{"type":"pong","id":\#(number)}"#)
+      }
+    }
+  }
+
   @Test("L6: a motor that was told to stop must say so") func stops() throws {
     var session = try session()
     _ = session.turn(to: .unlocked)

@@ -29,6 +29,8 @@ struct DriverSession {
   private var turn: UInt64 = 0
   /// Turns whose ends are still to be told, and of no interest any more: another one has begun.
   private var replacedTurns: Set<UInt64> = []
+  /// How many such ends a driver may owe. A driver that never tells them is ended, and another run of it begins.
+  static let replacedTurnLimit = 16
   private var ping: UInt64 = 0
   private var unanswered = 0
   private var ticksBeforeReady = 0
@@ -51,6 +53,9 @@ struct DriverSession {
       return []
     }
     guard unanswered < Self.unansweredLimit else { throw .silent("\(unanswered) pings are unanswered") }
+    guard replacedTurns.count <= Self.replacedTurnLimit else {
+      throw .silent("it does not say how \(replacedTurns.count) turns have ended that others replaced")
+    }
     if let ticks = ticksSinceStop {
       guard ticks < Self.unansweredLimit else {
         throw .silent("it was told to stop its motor, and does not say that it did")
@@ -64,7 +69,8 @@ struct DriverSession {
 
   mutating func turn(to target: BoltTarget) -> [Action] {
     // The motor was told to stop, and its driver may say so only now.
-    if turning != nil { replacedTurns.insert(turn) }
+    // Beyond the limit the driver is about to be ended anyway.
+    if turning != nil, replacedTurns.count <= Self.replacedTurnLimit { replacedTurns.insert(turn) }
     turn += 1
     turning = target
     ticksSinceStop = nil
