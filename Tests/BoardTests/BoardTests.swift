@@ -100,7 +100,8 @@ import Testing
     #expect(late.cuts > 100)
     #expect((standIn + real).allSatisfy { $0.violations == 0 })
     #expect((Self.figure("stack", in: outcome.output) ?? .max) < 48 * 1024)
-    #expect((Self.figure("text", in: outcome.output) ?? .max) < 368 * 1024)
+    // The board's flash has 512 KiB, and the lock's store needs room there as well.
+    #expect((Self.figure("text", in: outcome.output) ?? .max) < 384 * 1024)
   }
 
   /// A lock that is full does the same on the board as on Linux, refuses what is more, and needs no more memory the next time.

@@ -127,6 +127,82 @@ import Testing
     #expect(try party.come(with: grant) == .usedUp)
   }
 
+  /// How many openings the guest's only use still pays for, once the lock has power again.
+  private func openingsLeft(_ party: GuestParty, with grant: [UInt8]) throws -> Int {
+    var party = party
+    party.bench.finishesTurns = true
+    party.bench.pass(60)
+    for central in [Bench.alice, party.guest] { party.bench.happens(.linkUp(central)) }
+    var openings = 0
+    while try party.come(with: grant) == .done, openings < 3 {
+      openings += 1
+      #expect(try party.come(.lock, with: grant) == .done)
+    }
+    return openings
+  }
+
+  @Test("L5, L6: wherever the power fails in an opening, its use counts exactly if the bolt had begun to move")
+  func powerCutAnywhere() throws {
+    var cuts: [Bool: Int] = [:]
+    for writes in 0..<50 {
+      var party = try party()
+      let grant = try party.grant(uses: 1).encoded
+      party.bench.writesUntilPowerFails = writes
+      try? party.write(.unlock, with: grant)
+      guard party.bench.isDead else { break }
+      let hasMoved = !party.bench.turns.isEmpty
+      cuts[hasMoved, default: 0] += 1
+      let explained = party.bench.log.contains { $0.kind == .movement && $0.target == .unlocked }
+      #expect(explained || !hasMoved, "no opening without a record")
+      for writesAtStart in 0..<50 {
+        var again = party
+        again.bench.position = .locked
+        again.bench.restart(writesUntilPowerFails: writesAtStart)
+        let isOver = !again.bench.isDead
+        again.bench.restart()
+        let left = try openingsLeft(again, with: grant)
+        #expect(left == (explained ? 0 : 1), "power fails after \(writes) writes, and \(writesAtStart) at the start")
+        let encoded = again.bench.access.encoded.first
+        #expect(encoded != 5, "an earlier release reads what is stored")
+        if isOver { break }
+      }
+    }
+    #expect(cuts[false, default: 0] >= 3 && cuts[true, default: 0] >= 1, "\(cuts)")
+  }
+
+  @Test("L5: a use stays counted if the log is shorter after the power cut than it was before") func shortened() throws
+  {
+    var party = try party()
+    for writes in 0..<50 where party.bench.access.unmovedUse == nil {
+      party = try self.party()
+      party.bench.writesUntilPowerFails = writes
+      try? party.write(.unlock, with: try party.grant(uses: 1).encoded)
+    }
+    #expect(party.bench.access.unmovedUse == UInt64(party.bench.log.count) + 1)
+    party.bench.log.removeLast()
+    party.bench.restart()
+    #expect(party.bench.access.unmovedUse == nil && party.bench.access.uses.map(\.count) == [1])
+  }
+
+  @Test("L5, L6: a guest without a use left is told that the door is open, if it is, and opens none") func open() throws
+  {
+    var party = try party()
+    party.bench.finishesTurns = true
+    let grant = try party.grant(uses: 1).encoded
+    #expect(try party.come(with: grant) == .done)
+    #expect(try party.come(with: grant) == .notNeeded)
+    #expect(party.bench.access.uses.map(\.count) == [1] && party.bench.turns.count == 1)
+    // Somebody is locking it: the guest would need a use to stop that.
+    party.bench.finishesTurns = false
+    party.bench.happens(.offerRead(Bench.alice))
+    try party.bench.command(.lock, 700)
+    try party.write(.unlock, with: grant)
+    party.bench.finishTurn()
+    #expect(party.bench.position == .locked && party.bench.turning == nil)
+    party.bench.finishesTurns = true
+    #expect(try party.come(with: grant) == .usedUp)
+  }
+
   @Test("L5: a use is counted on disk before the bolt turns, and not counted if it can't be recorded") func unstored()
     throws
   {

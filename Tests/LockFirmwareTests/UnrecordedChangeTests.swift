@@ -119,6 +119,24 @@ import Testing
     }
   }
 
+  @Test("L6: a use whose bolt has not begun to move has one form, too") func unmovedUse() throws {
+    var state = AccessState()
+    state.uses = [AccessState.Use(grant: [UInt8](repeating: 9, count: 16), count: 1, until: 4_000_000_000)]
+    let plain = state.encoded
+    state.unmovedUse = 7
+    #expect(state.encoded[0] == 5 && Array(state.encoded.dropFirst(9)) == plain)
+    #expect(try AccessState(decoding: state.encoded) == state)
+    #expect(throws: LockMessageError.self) { try AccessState(decoding: state.encoded.prefix(9) + state.encoded) }
+    #expect(throws: LockMessageError.self) { try AccessState(decoding: Array(state.encoded.prefix(8))) }
+    // Of no use at all.
+    #expect(throws: LockMessageError.self) {
+      try AccessState(decoding: Array(state.encoded.prefix(9)) + AccessState().encoded)
+    }
+    state.phones = [KeyName(key: [UInt8](repeating: 9, count: 32), name: [65])]
+    state.unrecorded = AccessState.Unrecorded(.phoneEnrolled, index: 8)
+    #expect(try AccessState(decoding: state.encoded) == state)
+  }
+
   @Test("L5: a phone of the lock's key file that is enrolled once more leaves a lock that starts") func again() throws {
     var bench = try Bench(phoneCount: 1) { $0.enrolmentSecret = Self.code.secret(using: SwiftCryptography.self) }
     bench.happens(.enrolmentButton)

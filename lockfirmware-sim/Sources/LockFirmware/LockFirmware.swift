@@ -107,6 +107,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     nextRecordIndex = (records.last?.index ?? 0) + 1
     _ = failures.limitGuests(to: configuration.capacity.guestsCentrals, besides: ownersPhones)
     recover(records, awaited)
+    takeBackUnmovedUse(after: records.last?.index ?? 0)
     recordMissingChange(records)
     doorRests(after: records)
   }

@@ -70,6 +70,9 @@ package struct AccessState: Equatable, Sendable {
   package var phones: [KeyName] = []
   /// The latest change, until its record is durable. If the power fails before that, the next start writes the record.
   package var unrecorded: Unrecorded?
+  /// The index of the record of the movement for which the last of `uses` was counted, until that record is durable. If the power
+  /// fails before that, the bolt has not moved, and the next start takes the use back.
+  package var unmovedUse: UInt64?
 
   package init() {}
 
@@ -87,6 +90,8 @@ package struct AccessState: Equatable, Sendable {
   private static let versionWithEnds: UInt8 = 3
   /// A change that is not recorded yet, and then everything in one of the other versions.
   private static let versionWithUnrecorded: UInt8 = 4
+  /// A use whose bolt has not begun to move, and then everything in one of the versions 1 to 3.
+  private static let versionWithUnmovedUse: UInt8 = 5
   static let bootByteCount = 16
 
   package var encoded: [UInt8] {
@@ -96,6 +101,10 @@ package struct AccessState: Equatable, Sendable {
       writer.write(Self.versionWithUnrecorded)
       writer.write(unrecorded.change.rawValue)
       writer.write(unrecorded.index)
+    }
+    if let unmovedUse {
+      writer.write(Self.versionWithUnmovedUse)
+      writer.write(unmovedUse)
     }
     let hasEnds = hasEnds
     writer.write(hasEnds ? Self.versionWithEnds : phones.isEmpty ? Self.version : Self.versionWithPhones)
@@ -147,7 +156,7 @@ package struct AccessState: Equatable, Sendable {
     let names = guests.reduce(0) { $0 + $1.key.count + $1.name.count + 1 }
     let phoneNames = phones.reduce(0) { $0 + $1.key.count + $1.name.count + 1 }
     let signers = owners.reduce(0) { $0 + $1.phone.count + $1.signingKey.count + $1.name.count + 1 }
-    return 64 + names + phoneNames + signers
+    return 80 + names + phoneNames + signers
       + lists.reduce(0) { $0 + $1.encodedByteCount + 2 } + uses.count * 26
   }
 
@@ -164,6 +173,10 @@ package struct AccessState: Equatable, Sendable {
     if version == Self.versionWithUnrecorded {
       guard let change = AccessChange(rawValue: try reader.byte()) else { throw .unknownValue }
       unrecorded = Unrecorded(change, index: UInt64(bitPattern: try reader.integer()))
+      version = try reader.byte()
+    }
+    if version == Self.versionWithUnmovedUse {
+      unmovedUse = UInt64(bitPattern: try reader.integer())
       version = try reader.byte()
     }
     guard (Self.version...Self.versionWithEnds).contains(version) else { throw .unknownVersion }
@@ -201,7 +214,8 @@ package struct AccessState: Equatable, Sendable {
       // Each state has one form. Without ends, it is written in an earlier version.
       guard hasEnds else { throw .wrongLength }
     }
-    guard reader.isAtEnd, unrecorded == nil || unrecordedSubject != nil, owners.count <= Self.ownerLimit,
+    guard reader.isAtEnd, unrecorded == nil || unrecordedSubject != nil,
+      unmovedUse == nil || !uses.isEmpty, owners.count <= Self.ownerLimit,
       lists.count <= Self.listLimit, uses.count <= Self.useLimit,
       guests.count <= Self.guestLimit
     else { throw .wrongLength }

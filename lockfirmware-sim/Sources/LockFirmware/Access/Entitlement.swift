@@ -54,7 +54,9 @@ extension LockFirmware {
       case .over: return .expired
       }
     }
-    return needed == .unlock ? refusalOfUse(of: grant) : nil
+    // At an open door nothing moves, so nothing is used.
+    let isOpen = position == .unlocked && movement == nil && queued == nil
+    return needed == .unlock && !isOpen ? refusalOfUse(of: grant) : nil
   }
 
   /// The earliest and the latest time that it may be now, in seconds since 1970-01-01 UTC. `nil` if no owner has set
@@ -144,8 +146,11 @@ extension LockFirmware {
 
   /// The records up to this one are durable.
   mutating func changeIsRecorded(_ index: UInt64) {
-    guard let change = access.unrecorded, change.index <= index else { return }
-    access.unrecorded = nil
+    let isChange = access.unrecorded.map { $0.index <= index } ?? false
+    let isUse = access.unmovedUse.map { $0 <= index } ?? false
+    guard isChange || isUse else { return }
+    if isChange { access.unrecorded = nil }
+    if isUse { access.unmovedUse = nil }
     storeAccess()
   }
 

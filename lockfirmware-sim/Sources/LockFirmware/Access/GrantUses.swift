@@ -38,6 +38,7 @@ extension AccessState {
   /// Takes a use back. Does nothing if the count has changed since that use was counted.
   /// - Returns: whether the use was taken back.
   mutating func takeBack(_ use: Use) -> Bool {
+    unmovedUse = nil
     guard use.count > 0, let index = uses.firstIndex(of: use) else { return false }
     uses[index].count -= 1
     if uses[index].count == 0 { uses.remove(at: index) }
@@ -82,8 +83,19 @@ extension LockFirmware {
       let use = access.uses.last
     else { return false }
     paidUses.append(PaidUse(use: use))
+    access.unmovedUse = nextRecordIndex
     storeAccess()
     return true
+  }
+
+  /// The last run ended between a use and the record of its movement. No record, no movement: the guest keeps the use. If the log is
+  /// shorter than it was then, nobody knows, and the use counts.
+  /// - Parameter last: the index of the log's newest record, 0 if there is none.
+  mutating func takeBackUnmovedUse(after last: UInt64) {
+    guard let record = access.unmovedUse else { return }
+    access.unmovedUse = nil
+    if record == last + 1, let use = access.uses.last { _ = access.takeBack(use) }
+    storeAccess()
   }
 
   mutating func replyRoom(_ asked: Asked) {
