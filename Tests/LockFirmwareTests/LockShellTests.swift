@@ -203,6 +203,63 @@ import Testing
     }
   }
 
+  /// What owners have told at some time, as it is stored.
+  private func told(_ version: UInt8) -> [UInt8] {
+    var state = AccessState()
+    state.phones = [KeyName(key: [UInt8](repeating: version, count: 32), name: [version])]
+    return state.encoded
+  }
+
+  @Test("L5: a lock whose owners' words are from a backup says so, and does not let in again who was revoked since")
+  func restoredAccess() throws {
+    try inFolder { _, _ in
+      let store = AccessStore(directory: directory)
+      var backups: [Data] = []
+      for version in 1...4 as ClosedRange<UInt8> {
+        try store.write(told(version))
+        backups.append(try Data(contentsOf: URL(fileURLWithPath: store.path)))
+        #expect(try store.read().encoded == told(version))
+      }
+      // Even the one just before the last.
+      for backup in backups.dropLast() {
+        try backup.write(to: URL(fileURLWithPath: store.path))
+        let refusal = #expect(throws: StartError.self) { try store.read() }
+        #expect(refusal?.description.contains("is not what the lock has stored last") == true)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: store.path)) == backup, "it was left as it is")
+      }
+      try backups[3].write(to: URL(fileURLWithPath: store.path))
+      #expect(try store.read().encoded == told(4))
+      // A person decides.
+      try backups[1].write(to: URL(fileURLWithPath: store.path))
+      try FileManager.default.removeItem(atPath: store.path + ".made")
+      #expect(try store.read().encoded == told(2))
+      try backups[2].write(to: URL(fileURLWithPath: store.path))
+      #expect(throws: StartError.self) { try store.read() }
+    }
+  }
+
+  @Test("L5: a power cut in the middle of storing what owners have told is no backup") func cutAccess() throws {
+    try inFolder { _, _ in
+      let store = AccessStore(directory: directory)
+      let (state, mark) = (URL(fileURLWithPath: store.path), URL(fileURLWithPath: store.path + ".made"))
+      try store.write(told(1))
+      let old = (try Data(contentsOf: state), try Data(contentsOf: mark))
+      try store.write(told(2))
+      let new = try Data(contentsOf: state)
+      let digests = { (mark: Data) in
+        String(decoding: mark, as: UTF8.self).split(separator: "\n").filter { $0.hasPrefix("stored ") }
+      }
+      let newMark = try Data(contentsOf: mark)
+      let both = old.1 + Data(digests(newMark).joined(separator: "\n").utf8)
+      for content in [old.0, new] {
+        try both.write(to: mark)
+        try content.write(to: state)
+        _ = try store.read()
+        #expect(digests(try Data(contentsOf: mark)).count == 1, "from now on, that one alone")
+      }
+    }
+  }
+
   @Test("L5: what an earlier release has stored of its owners is missed as well, once a lock has read it")
   func missingOlderAccess() throws {
     try inFolder { _, _ in
