@@ -27,7 +27,9 @@ package enum KeyFileError: Error, Equatable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .missing(let path): "there are no keys at \(path): provision them first"
+    case .missing(let path):
+      "there are no keys at \(path): `latchkey setup lock` makes them on the lock's machine, and `latchkey setup phone` on "
+        + "the phone's"
     case .notReadable(let path, let reason): "the keys at \(path) can't be read: \(reason)"
     case .notWritable(let path, let reason): "keys can't be written to \(path): \(reason)"
     case .tooOpen(let path, let mode):

@@ -128,7 +128,7 @@ package struct StatusText: Sendable {
     if let app, !known.contains(app), status.appsLeftOut == 0 {
       throw AppLinkError(
         .unknownApp,
-        "there is no app \"\(app)\" here; there are: " + (known.isEmpty ? "none" : known.joined(separator: ", ")))
+        "There is no app \"\(app)\" here; there are: \(known.isEmpty ? "none" : known.joined(separator: ", ")).")
     }
     return status.wakes.filter { app == nil || app == $0.app }
   }

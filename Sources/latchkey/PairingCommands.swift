@@ -2,6 +2,7 @@ import AppLink
 import AppLinkBus
 import ArgumentParser
 import ConsoleOutput
+import Dispatch
 import Foundation
 import Synchronization
 import Threads
@@ -62,20 +63,50 @@ struct PairingDesk {
     }
   }
 
-  /// Attends until `isDone`, by asking repeatedly. The system answers within ten seconds each time.
-  func attend(until isDone: () -> Bool) throws {
-    let control = try MachineControl(address: nil)
-    var shown: Set<UInt64> = []
-    var isAnnounced = false
-    while !isDone() {
-      guard let status = try control.perform(.attendPairings) else { return }
-      if !isAnnounced {
-        Self.say("Devices that want to pair are asked about here.")
-        isAnnounced = true
+  /// Attends, by asking repeatedly, on a thread of its own: the system may take ten seconds for each answer, and a person any time.
+  func attend(until end: Ending) throws {
+    try DetachedThread.start {
+      end.come(
+        Result {
+          let control = try MachineControl(address: nil)
+          var shown: Set<UInt64> = []
+          while let status = try control.perform(.attendPairings) {
+            end.begin()
+            for question in status.pairings where shown.insert(question.identifier).inserted {
+              if let answer = answer(question) { try control.perform(.answerPairing(answer)) }
+            }
+          }
+        })
+    }
+  }
+
+  /// How a command about pairings ends. The first end counts.
+  final class Ending: Sendable {
+    private let result = Mutex<Result<Void, any Error>?>(nil)
+    private let hasBegun = Mutex(false)
+    private let came = DispatchSemaphore(value: 0)
+    private let greeting: String?
+
+    init(greeting: String? = nil) { self.greeting = greeting }
+
+    /// The system has answered: from now on, questions come here.
+    func begin() {
+      let isFirst = hasBegun.withLock { begun in
+        defer { begun = true }
+        return !begun
       }
-      for question in status.pairings where shown.insert(question.identifier).inserted {
-        if let answer = answer(question) { try control.perform(.answerPairing(answer)) }
-      }
+      if isFirst, let greeting { PairingDesk.say(greeting) }
+    }
+
+    func come(_ end: Result<Void, any Error>) {
+      result.withLock { $0 = $0 ?? end }
+      came.signal()
+    }
+
+    /// Waits for the end, or for so long.
+    func wait(seconds: Int?) throws {
+      if let seconds { _ = came.wait(timeout: .now() + .seconds(seconds)) } else { came.wait() }
+      try result.withLock { $0 }?.get()
     }
   }
 }
@@ -106,9 +137,10 @@ struct PairingsCommand: ParsableCommand {
   }
 
   func run() throws {
-    let end = seconds.map { ContinuousClock.now + .seconds($0) }
     try SystemControl.reporting {
-      try PairingDesk(reply: answer).attend { end.map { ContinuousClock.now >= $0 } ?? false }
+      let end = PairingDesk.Ending(greeting: "Devices that want to pair are asked about here.")
+      try PairingDesk(reply: answer).attend(until: end)
+      try end.wait(seconds: seconds)
     }
   }
 }
@@ -121,18 +153,15 @@ struct PairCommand: ParsableCommand {
 
   func run() throws {
     try SystemControl.reporting {
-      let result = Mutex<Result<Void, any Error>?>(nil)
+      let end = PairingDesk.Ending()
       let device = device
+      PairingDesk.say("Looking for \(device), and pairing with it, for up to a minute.")
       // latchkeyd ends the pairing after a minute.
       try DetachedThread.start {
-        let outcome = Result {
-          _ = try MachineControl(address: nil).perform(.pair(device: device), limit: .seconds(75))
-        }
-        // The desk's own request, which is waiting meanwhile, ends by itself.
-        result.withLock { $0 = outcome }
+        end.come(Result { _ = try MachineControl(address: nil).perform(.pair(device: device), limit: .seconds(75)) })
       }
-      try PairingDesk(reply: answer).attend { result.withLock { $0 != nil } }
-      try result.withLock { $0 }?.get()
+      try PairingDesk(reply: answer).attend(until: end)
+      try end.wait(seconds: nil)
       PairingDesk.say("Paired with \(device).")
     }
   }

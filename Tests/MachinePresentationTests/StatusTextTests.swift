@@ -79,7 +79,7 @@ struct StatusTextTests {
       try text(nil).wakes(Statuses.phone, app: "org.example.scanner")
         == ["org.example.scanner was not woken for Bluetooth yet."])
     let error = #expect(throws: AppLinkError.self) { try text(nil).wakes(Statuses.phone, app: "x") }
-    #expect(error?.message == "there is no app \"x\" here; there are: org.example.scanner, org.latchkey.agent")
+    #expect(error?.message == "There is no app \"x\" here; there are: org.example.scanner, org.latchkey.agent.")
     #expect(try text(nil).wakes(Statuses.crowd, app: nil).first?.hasPrefix("9 earlier ones are in the journal") == true)
   }
 
