@@ -110,7 +110,7 @@ private final class StartingSystem: Sendable {
       }
       if case .handled = request { handled.signal() }
       server.handled(connection)
-    case .query, .detached, .control, .statusWatched, .busLost: break
+    case .query, .detached, .control, .withdrawn, .statusWatched, .busLost: break
     }
   }
 

@@ -18,6 +18,9 @@ package enum ControlRequest: Sendable, Hashable {
   /// Asks an app something, by a name known to the app, with an argument that only the app reads. The app is started or
   /// woken for it. Answered with the app's text.
   case askApp(bundleIdentifier: String, name: String, argument: String)
+  /// The client gives up what it asked of apps and has no answer to. It still gets the answers, which say what became of it.
+  /// A client that leaves the bus gives it up as well. Answered at once.
+  case withdrawActions
   /// Whether the app may use Bluetooth. Apps may, until the user says no. A no ends everything that the app asked for.
   case allowApp(bundleIdentifier: String, isAllowed: Bool)
   /// The user's own switch for Bluetooth.
@@ -33,6 +36,14 @@ package enum ControlRequest: Sendable, Hashable {
   case answerPairing(PairingAnswer)
   /// Pairs with a device, by its address or name. An unknown device is looked for. Answered when that is done.
   case pair(device: String)
+
+  /// Whether it asks an app for something, which the client may give up.
+  package var isOfApp: Bool {
+    switch self {
+    case .performAction, .askApp: true
+    default: false
+    }
+  }
 
   /// Whether the answer is the status.
   package var returnsStatus: Bool { [.status, .watchStatus, .attendPairings].contains(self) }

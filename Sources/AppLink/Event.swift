@@ -67,6 +67,9 @@ package struct Event: Sendable, Hashable {
     /// The user asks the app something, by name. The app ends it with one `answerQuestion`, or with a `completeAction` that
     /// says why there is no answer. The argument may be secret: nothing but the app reads it.
     case questionAsked(ActionIdentifier, name: String, argument: String)
+    /// Who asked for this has given it up or is gone, or has waited for almost as long as they wait. The app begins nothing more for
+    /// it, and ends it soon: with what it was asked for if that is done, or with what became of it.
+    case actionWithdrawn(ActionIdentifier)
   }
 }
 

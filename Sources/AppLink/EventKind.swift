@@ -38,7 +38,7 @@ extension Event.Body {
     case .readRequested: .readRequested
     case .writeRequested: .writeRequested
     case .requestExpired: .requestExpired
-    case .actionRequested, .questionAsked: .actionRequested
+    case .actionRequested, .questionAsked, .actionWithdrawn: .actionRequested
     case .updateCredit: .updateCredit
     case .channelPublished: .channelPublished
     case .channelUnpublished: .channelUnpublished

@@ -47,6 +47,8 @@ package enum AppLinkServerEvent: Sendable, Hashable {
   /// The user asks for something. The receiver answers with `AppLinkServer.reply`. It passes `watchStatus` on to
   /// `AppLinkServer.watch` if the caller may control the system.
   case control(ControlRequest, Credentials, ControlToken)
+  /// Who asked an app for this gives it up, or has left the bus. Comes only after the request, and before its answer.
+  case withdrawn(ControlToken)
   /// `true` when the first client watches the status: from then on, `AppLinkServer.statusChanged` is to be called when
   /// it has changed. `false` when the last such client has left.
   case statusWatched(Bool)

@@ -59,6 +59,7 @@ actor AppLinkServerSession {
   private var undoneControls = 0
   /// The clients that watch the status, by their names on the bus.
   private var watchers: [String: Watcher] = [:]
+  private var askers = AskingClients()
   private var isClosed = false
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { bus.unownedExecutor }
@@ -105,7 +106,11 @@ actor AppLinkServerSession {
     bus.enqueue { _ in
       self.assumeIsolated { session in
         session.undoneControls -= 1
-        session.bus.assumeIsolated { $0.reply(to: token.call, with: result) }
+        let watch = session.askers.answered(token)
+        session.bus.assumeIsolated { bus in
+          if let watch { bus.unwatch(watch) }
+          bus.reply(to: token.call, with: result)
+        }
       }
     }
   }
@@ -128,6 +133,7 @@ actor AppLinkServerSession {
     isClosed = true
     connections = [:]
     watchers = [:]
+    askers = AskingClients()
   }
 
   private func take(_ event: Event, _ connection: AppConnection) {
@@ -255,6 +261,8 @@ actor AppLinkServerSession {
     undoneControls += 1
     let token = ControlToken(call: call, wantsStatus: request.returnsStatus)
     withCredentials(of: call) { session, credentials in
+      if request == .withdrawActions { session.withdrawRequests(of: call.sender) }
+      if request.isOfApp { session.asks(token) }
       session.deliver(.control(request, credentials, token))
     } otherwise: { session in
       session.undoneControls -= 1
@@ -281,6 +289,23 @@ actor AppLinkServerSession {
         }
       }
     }
+  }
+
+  // MARK: What clients give up
+
+  private func asks(_ token: ControlToken) {
+    let name = token.call.sender
+    guard !askers.add(token) else { return }
+    let watch = bus.assumeIsolated { bus in
+      bus.watchOwner(of: name) { _, owner in
+        if owner == nil { self.assumeIsolated { $0.withdrawRequests(of: name) } }
+      }
+    }
+    askers.add(token, watch)
+  }
+
+  private func withdrawRequests(of name: String) {
+    for token in askers.requests(of: name) { deliver(.withdrawn(token)) }
   }
 
   // MARK: Watching the status

@@ -8,7 +8,7 @@ enum ControlCoding {
   /// In the order of introspection.
   private static let table = MessageTable<ControlRequest>([
     openApp, leaveApp, quitApp, reclaimApp, performAction, askApp, allowApp, setBluetooth, getStatus, watchStatus,
-    attendPairings, answerPairing, pair, reclaimMemory,
+    attendPairings, answerPairing, pair, reclaimMemory, withdrawActions,
   ])
 
   private static let openApp = Message("OpenApp", ["bundle_identifier"], ControlRequest.openApp)
@@ -39,6 +39,7 @@ enum ControlCoding {
   }
   private static let pair = Message("Pair", ["device"], ControlRequest.pair)
   private static let reclaimMemory = Message("ReclaimMemory") { ControlRequest.reclaimMemory }
+  private static let withdrawActions = Message("WithdrawActions") { ControlRequest.withdrawActions }
 
   /// The signal to those that watch: the status has changed. Its number grows with each change. After it, a client is
   /// told nothing more until it has asked for the status.
@@ -53,6 +54,7 @@ enum ControlCoding {
     case .reclaimMemory: reclaimMemory()
     case .performAction(let app, let name): performAction(app, name)
     case .askApp(let app, let name, let argument): askApp(app, name, LongText(argument))
+    case .withdrawActions: withdrawActions()
     case .allowApp(let app, let isAllowed): allowApp(app, isAllowed)
     case .setBluetooth(let on): setBluetooth(on)
     case .status: getStatus()

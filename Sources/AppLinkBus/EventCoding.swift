@@ -22,7 +22,7 @@ enum EventCoding {
     characteristicsDiscovered, descriptorsDiscovered, valueRead, notifyingChanged, rssiRead, channelReady, valueUpdated,
     nameChanged, servicesModified, connectionEvent, serviceAdded, advertisingStarted, subscribed, unsubscribed,
     readRequested, writeRequested, requestExpired, actionRequested, questionAsked, updateCredit, channelPublished,
-    channelUnpublished, channelOpened, mtuChanged,
+    channelUnpublished, channelOpened, mtuChanged, actionWithdrawn,
   ])
 
   static func message(_ event: Event) -> WireMessage {
@@ -127,6 +127,7 @@ enum EventCoding {
     (action: ActionIdentifier, name: String, argument: LongText) in
     Event.Body.questionAsked(action, name: name, argument: argument.text)
   }
+  private static let actionWithdrawn = Message("ActionWithdrawn", ["action"], Event.Body.actionWithdrawn)
 
   // MARK: Writing
 
@@ -163,6 +164,7 @@ enum EventCoding {
     case .channelOpened(let central, let psm, let socket, let mtu): channelOpened(central, psm, socket, mtu)
     case .actionRequested(let action, let name): actionRequested(action, name)
     case .questionAsked(let action, let name, let argument): questionAsked(action, name, LongText(argument))
+    case .actionWithdrawn(let action): actionWithdrawn(action)
     }
   }
 

@@ -119,6 +119,7 @@ package struct BluetoothSystem: Sendable {
     case .query(let link, let query, let token): answer(query, from: link, token)
     case .detached(let link): detach(link)
     case .control(let request, let token): control(request, token)
+    case .withdrawn(let token): withdrawAction(token)
     case .appLaunched(let app, let process): appLaunched(app, process)
     case .appLaunchFailed(let app, let message): appLaunchFailed(app, message)
     case .appEnded(let app, let process, let how): appEnded(app, process, how: how)

@@ -176,6 +176,8 @@ extension BluetoothSystem {
     case query(AppLinkIdentifier, Query, AnswerToken)
     case detached(AppLinkIdentifier)
     case control(ControlRequest, AnswerToken)
+    /// Who asked an app for this gives it up, or is gone.
+    case withdrawn(AnswerToken)
     /// The answer to `Effect.launch`.
     case appLaunched(String, ProcessIdentity)
     case appLaunchFailed(String, String)

@@ -273,6 +273,10 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
         perform(identifier, name, argument)
         return finishOne()
       }
+      if case .actionWithdrawn(let identifier) = event.body {
+        actions.withdraw(identifier)
+        return finishOne()
+      }
       guard let manager = event.manager.flatMap({ managers[$0]?.manager }) else { return finishOne() }
       if case .restoredPeripherals = event.body {
         manager.hasPartsToRestore = true
@@ -304,9 +308,12 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
         case .answered(let text): .answerQuestion(identifier, text: text)
         case .failed(let reason): .completeAction(identifier, error: reason)
         }
-      locked { self?.connection?.send(request) }
+      locked {
+        self?.actions.completed(identifier)
+        self?.connection?.send(request)
+      }
     }
-    actions.perform(action)
+    actions.perform(action, identifier)
   }
 
   func setActionHandler(_ queue: DispatchQueue, _ handle: @escaping @Sendable (UserAction) -> Void) {
@@ -354,6 +361,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   package func linkDidDetach() {
     locked {
       phase = .away
+      actions.withdrawAll()
       for manager in managers.values.compactMap(\.manager) { manager.isKnownToSystem = false }
     }
     logger.notice("the Bluetooth system is away; managers come back with it")

@@ -98,8 +98,8 @@ extension Event.Body {
       .writeRequested(_, let central, _, _, _, _), .channelOpened(let central, _, _, _):
       central.identifier
     case .managerRejected, .stateChanged, .willRestoreCentral, .restoredPeripherals, .willRestorePeripheral,
-      .serviceAdded, .advertisingStarted, .requestExpired, .actionRequested, .questionAsked, .updateCredit,
-      .channelPublished, .channelUnpublished:
+      .serviceAdded, .advertisingStarted, .requestExpired, .actionRequested, .questionAsked, .actionWithdrawn,
+      .updateCredit, .channelPublished, .channelUnpublished:
       nil
     }
   }

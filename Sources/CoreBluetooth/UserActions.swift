@@ -12,6 +12,12 @@ public final class UserAction: Sendable {
   /// secret: the system does not record it.
   public let argument: String?
   private let completion: Mutex<(@Sendable (Outcome) -> Void)?>
+  private let withdrawal = Mutex(Withdrawal())
+
+  private struct Withdrawal {
+    var hasHappened = false
+    var handler: (queue: DispatchQueue, handle: @Sendable () -> Void)?
+  }
 
   enum Outcome {
     case done
@@ -35,11 +41,39 @@ public final class UserAction: Sendable {
   /// - Parameter answer: at most 65,536 bytes, in a form defined by the app. An action's user does not see it.
   public func complete(answer: String) { end(.answered(answer)) }
 
+  /// Whether nobody waits for this action any more: its user has given it up or has waited for too long, or the system is gone. Begin
+  /// nothing for it.
+  public var isWithdrawn: Bool { withdrawal.withLock { $0.hasHappened } }
+
+  /// Sets what is called, once, when the action is withdrawn (`isWithdrawn`) before it is complete. It is called at once if that has
+  /// happened.
+  ///
+  /// The app then has five seconds to complete the action: with its answer if what was asked for is done, or with a failure that says what
+  /// became of it.
+  public func onWithdrawal(queue: DispatchQueue = .main, _ handler: @escaping @Sendable () -> Void) {
+    let isLate = withdrawal.withLock { withdrawal in
+      if !withdrawal.hasHappened { withdrawal.handler = (queue, handler) }
+      return withdrawal.hasHappened
+    }
+    if isLate { queue.async(execute: handler) }
+  }
+
+  func withdraw() {
+    let handler = withdrawal.withLock { withdrawal in
+      defer { withdrawal.handler = nil }
+      withdrawal.hasHappened = true
+      return withdrawal.handler
+    }
+    if let handler { handler.queue.async(execute: handler.handle) }
+  }
+
   private func end(_ outcome: Outcome) {
     completion.withLock { completion in
       defer { completion = nil }
       return completion
     }?(outcome)
+    // The handler may hold the action.
+    withdrawal.withLock { $0.handler = nil }
   }
 }
 

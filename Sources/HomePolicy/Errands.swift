@@ -6,6 +6,10 @@ struct Errand: Sendable {
   /// Its number at the lock. If it is written twice, the bolt moves once.
   var operation: UInt64
   var due: Instant
+  /// Whether it may have reached the lock.
+  var isWritten = false
+  /// It was taken back when it was already written: it is not written again.
+  var isTakenBack = false
 
   var command: HomeCommand {
     switch kind {
@@ -38,6 +42,15 @@ extension HomePolicy {
     store()
   }
 
+  /// The owner has taken it back. If it was written, the lock may still say soon what came of it.
+  mutating func errandTakenBack(at time: HomeTime) {
+    guard let taken = errand else { return }
+    guard taken.isWritten else { return concludeErrand(.takenBack) }
+    errand?.isTakenBack = true
+    if awaited?.operation == taken.operation { rewriting = nil }
+    errand?.due = min(taken.due, time.instant + configuration.takenBackPatience)
+  }
+
   /// Who locks a door does not want it opened by the approach that brought them there, nor by one that begins with their link.
   mutating func endApproach() {
     endBeginning()
@@ -49,8 +62,9 @@ extension HomePolicy {
   }
 
   mutating func concludeErrand(_ outcome: ErrandOutcome) {
-    guard errand != nil else { return }
+    guard let ended = errand else { return }
     errand = nil
-    spoken.append(.answerErrand(outcome))
+    let isUnknown = outcome == .noAnswer || outcome == .linkLost
+    spoken.append(.answerErrand(ended.isTakenBack && isUnknown ? .sentAlready : outcome))
   }
 }

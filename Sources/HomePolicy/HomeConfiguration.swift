@@ -81,6 +81,11 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var approachInterruption: Duration = .seconds(120)
   /// How long a person's command is valid.
   package var wordLifetime: Duration = .seconds(20)
+  /// How long before its end a person's command is written at the latest: a lock that stood still for less may carry it out that much
+  /// later, and what was answered as failed must not happen afterwards.
+  package var lastWriting: Duration = .seconds(5)
+  /// How long the lock may still answer a command that was taken back after it was written.
+  package var takenBackPatience: Duration = .seconds(3)
   /// How old the lock's report that it is locked may be when its owner is asked. It outlives the next reading of the signal, which
   /// shows that the phone is near: otherwise the lock would be asked twice.
   package var answerLifetime: Duration = .milliseconds(350)

@@ -75,6 +75,8 @@ package struct HomePolicy: Sendable {
   /// The owner is asked about this as soon as the lock has confirmed that it is locked.
   var doubt: Doubt?
   var isWordAwaited = false
+  /// The awaited word was taken back when its unlock was already written: nothing more is written for it.
+  package internal(set) var isWordTakenBack = false
   /// An unlock that may have been written before the owner's word, which has taken its place.
   var takenOver: UInt64?
   var readingsLeft = 0
@@ -137,7 +139,9 @@ package struct HomePolicy: Sendable {
     case .writeRefused: writeRefused(at: time)
     case .answerUnreadable: answerUnreadable()
     case .unlockAsked: unlockAsked(at: time, using: &random)
+    case .unlockTakenBack: unlockTakenBack(at: time)
     case .errandAsked(let kind): errandAsked(kind, at: time, using: &random)
+    case .errandTakenBack: errandTakenBack(at: time)
     case .roomAsked(let wish): roomAsked(wish, at: time)
     case .keysChanged: keysChanged(at: time)
     case .storeFailed: storeFailed(at: time)
@@ -275,7 +279,7 @@ package struct HomePolicy: Sendable {
       write(.status, operation: opening.operation, at: time)
     } else if let opening = state.opening, opening.because == .word {
       unlock(opening, at: time)
-    } else if let errand {
+    } else if let errand, !errand.isTakenBack, errand.due - time.instant >= configuration.lastWriting {
       write(errand.command, operation: errand.operation, at: time)
     } else if let approach = state.approach {
       guard repeatDue == nil, isAtDoor(approach, at: time.instant) else { return }

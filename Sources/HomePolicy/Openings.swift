@@ -24,17 +24,33 @@ extension HomePolicy {
     // The later one of two commands counts.
     if errand?.kind == .lock { concludeErrand(.overtaken) }
     isWordAwaited = true
+    isWordTakenBack = false
     wordDue = time.instant + configuration.wordLifetime
     offerReadsLeft = configuration.offerReads
     offerDue = nil
     store()
   }
 
+  /// Whoever commanded it has taken that back. An unlock that was not written is not written any more. One that was written can't be
+  /// taken back; the lock may still say soon what came of it.
+  mutating func unlockTakenBack(at time: HomeTime) {
+    guard isWordAwaited, !isWordTakenBack else { return }
+    guard let opening = state.opening, opening.because == .word, opening.isWritten else {
+      return concludeWord(.takenBack)
+    }
+    isWordTakenBack = true
+    rewriting = nil
+    let due = time.instant + configuration.takenBackPatience
+    wordDue = min(wordDue ?? due, due)
+  }
+
   mutating func concludeWord(_ outcome: WordOutcome) {
     wordDue = nil
     guard isWordAwaited else { return }
     isWordAwaited = false
-    spoken.append(.answerWord(outcome))
+    let isUnknown = outcome == .noAnswer || outcome == .linkLost
+    spoken.append(.answerWord(isWordTakenBack && isUnknown ? .sentAlready : outcome))
+    isWordTakenBack = false
     // A command whose unlock was never written is over. If it was written, the lock is still asked.
     guard outcome != .done, let opening = state.opening, opening.because == .word, !opening.isWritten else { return }
     state.opening = nil
@@ -44,7 +60,9 @@ extension HomePolicy {
   /// Whether an unlock that the lock never received, or that moved nothing, may be written again now.
   func mayRepeat(_ opening: HomeState.Opening, at time: HomeTime) -> Bool {
     switch opening.because {
-    case .word: isWordAwaited && time.duration(since: opening.since) <= configuration.wordLifetime
+    case .word:
+      isWordAwaited && !isWordTakenBack
+        && time.duration(since: opening.since) <= configuration.wordLifetime - configuration.lastWriting
     case .approach: state.approach.map { isCurrent($0, at: time) } ?? false
     }
   }
@@ -139,7 +157,9 @@ extension HomePolicy {
   /// what was known then, or the bolt was locked since.
   private mutating func takesOver(_ opening: HomeState.Opening, _ answer: HomeAnswer, _ bolt: HomeBolt) -> Bool {
     defer { takenOver = nil }
-    guard opening.operation == takenOver, isWordAwaited, opening.because == .word else { return false }
+    guard opening.operation == takenOver, isWordAwaited, !isWordTakenBack, opening.because == .word else {
+      return false
+    }
     switch answer {
     case .done: return bolt != .unlocked
     case .failed, .lockedAtHome, .somebodyInside, .refused: return true

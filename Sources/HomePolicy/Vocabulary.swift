@@ -111,8 +111,12 @@ package enum HomeEvent: Sendable, Hashable {
   case answerUnreadable
   /// The owner commands: open.
   case unlockAsked
+  /// Whoever commanded it has taken that back, or is gone.
+  case unlockTakenBack
   /// The owner wants this done at the lock, now.
   case errandAsked(HomeErrand)
+  /// The owner has taken the errand back, or is gone.
+  case errandTakenBack
   /// The owner wants a room measured, or all of them forgotten.
   case roomAsked(RoomWish)
   /// The phone has other keys for this lock, or another grant.
@@ -197,6 +201,10 @@ package enum ErrandOutcome: String, Sendable, Hashable {
   case unreadable
   /// The owner has said since that the door is to open.
   case overtaken
+  /// It was taken back before it was written.
+  case takenBack
+  /// It was taken back after it was written, and the lock has not answered.
+  case sentAlready
 }
 
 /// A command that the phone writes to the lock.
@@ -249,4 +257,8 @@ package enum WordOutcome: String, Sendable, Hashable, CaseIterable {
   case notStored
   /// The owner has said since that the door is to be locked.
   case overtaken
+  /// It was taken back before it was written.
+  case takenBack
+  /// It was taken back after it was written, and the lock has not answered.
+  case sentAlready
 }

@@ -12,6 +12,7 @@ extension HomePolicy {
     guard isFresh(offeredAt, at: time) else { return readOffer(at: time) }
     self.offeredAt = nil
     awaited = (command, operation)
+    if operation == errand?.operation { errand?.isWritten = true }
     answerDue = time.instant + configuration.answerPatience
     rewriting = Rewriting(at: time.instant, configuration)
     effects.append(.write(command, operation: operation))

@@ -94,7 +94,7 @@ final class AppTurns: Sendable {
     case .detached(let connection):
       defer { apps[connection] = nil }
       return Source(group: identifier(connection, apps), rank: Int.max, name: connection.name)
-    case .control, .statusWatched, .busLost: return nil
+    case .control, .withdrawn, .statusWatched, .busLost: return nil
     }
   }
 

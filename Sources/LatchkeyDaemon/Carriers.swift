@@ -188,6 +188,9 @@ final class Carriers: Sendable {
         lines.enter(link, .detached(link))
       }
     case .control(let request, let credentials, let token): control(request, credentials, token)
+    case .withdrawn(let token):
+      guard let answer = names.withLock({ $0.controls.first { $0.value == token }?.key }) else { return }
+      loop.handle(.withdrawn(answer))
     case .statusWatched(let isWatched): loop.watchStatus(isWatched)
     case .busLost:
       logger.critical("the bus has ended, and latchkeyd with it")

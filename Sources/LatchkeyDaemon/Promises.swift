@@ -62,7 +62,7 @@ extension ControlRequest {
   var asksForPromise: Bool {
     switch self {
     case .quitApp, .allowApp, .setBluetooth: true
-    case .openApp, .leaveApp, .reclaimApp, .reclaimMemory, .performAction, .askApp: false
+    case .openApp, .leaveApp, .reclaimApp, .reclaimMemory, .performAction, .askApp, .withdrawActions: false
     case .status, .watchStatus, .attendPairings, .answerPairing, .pair: false
     }
   }

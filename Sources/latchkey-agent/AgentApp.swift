@@ -55,6 +55,8 @@ final class AgentApp: @unchecked Sendable {
   /// Whether the lock refuses this phone: it has refused the last command on this link, or it turned the phone away on
   /// an earlier link and has not answered on this one.
   var refusesPhone: Bool { isRefused || (policy.isTurnedAway && latestAnswer == nil) }
+  /// Nothing more is done for the words that were given so far.
+  var areWordsTakenBack: Bool { policy.isWordTakenBack }
   /// The link ends as soon as everybody who asked is answered.
   private var isLinkOver = false
   private var linkEnd: (any Alarm)?

@@ -23,12 +23,28 @@ extension AgentApp {
     }
     logger.record(Recorded.Agent.wordGiven, [:])
     words.append(WaitingAction(action, at: time.now))
+    action.onWithdrawal { [weak self, weak action] in if let action { self?.takeBack(action) } }
     // A process that was started for this first waits for its radio, or to be told that there is none.
     if hasStarted {
-      if words.count == 1 { happens(.unlockAsked) }
+      if words.count == 1 || areWordsTakenBack { happens(.unlockAsked) }
     } else if isRadioOff {
       answerWord(.notLinked)
     }
+  }
+
+  /// Whoever gave this word has taken it back, or is gone. If somebody else has given it as well, it still counts.
+  private func takeBack(_ word: UserAction) {
+    guard let index = words.firstIndex(where: { $0.action === word }) else { return }
+    guard hasStarted else {
+      words.remove(at: index)
+      return answer([word], .takenBack)
+    }
+    guard words.allSatisfy({ $0.action.isWithdrawn }) else {
+      words.remove(at: index)
+      return word.complete(
+        failure: "Somebody else has asked for that as well, so it goes on; look whether the door is open.")
+    }
+    happens(.unlockTakenBack)
   }
 
   /// The radio works for the first time.
@@ -86,6 +102,9 @@ extension AgentApp {
         ?? "The lock could not turn its bolt; try again, or use the key."
     case .lockedAgain: "The lock opened the door as you asked, and the door has been locked since."
     case .overtaken: "The door is not unlocked: it was asked since that it be locked."
+    case .takenBack: "That was given up before it was sent to the lock: nothing is unlocked for it."
+    case .sentAlready:
+      "The lock had been told to unlock before that was given up, and has not answered; look whether the door is open."
     case .notStored: "The agent's state can't be stored, and nothing is unlocked without that; is the disk full?"
     }
   }

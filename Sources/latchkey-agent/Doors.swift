@@ -101,6 +101,8 @@ final class Doors: @unchecked Sendable {
   }
 
   private func userAsks(_ action: UserAction) {
+    // A process that stood still may hear of both at once.
+    guard !action.isWithdrawn else { return action.complete(failure: "That was given up before it was begun.") }
     guard let argument = action.argument else { return perform(action, nil) }
     let data = Data(argument.utf8)
     switch AgentQuestion(rawValue: action.name) {

@@ -11,11 +11,12 @@ struct Agent {
   static let standard = SetupRole.phone.app
 
   /// Asks it, through this machine's latchkeyd. Ends with a line on the error output and status 1 if there is no answer.
-  func ask<Answer: Decodable>(_ question: AgentQuestion, _ argument: some Encodable, _ type: Answer.Type) throws
-    -> Answer
-  {
+  /// - Parameter isWord: the question is a person's word, which is taken back if they give up waiting.
+  func ask<Answer: Decodable>(
+    _ question: AgentQuestion, _ argument: some Encodable, _ type: Answer.Type, isWord: Bool = false
+  ) throws -> Answer {
     try SystemControl.reporting {
-      let text = try text(question, argument)
+      let text = try text(question, argument, isWord: isWord)
       do { return try JSONDecoder().decode(type, from: Data(text.utf8)) } catch {
         throw AgentProblem(
           description: "the answer of \(app) can't be read: install latchkey and the app from one release")
@@ -25,9 +26,10 @@ struct Agent {
 
   /// Asks it, and returns its answer as it is.
   /// - Throws: `AgentProblem` if there is no agent on this machine, and `AppLinkError`.
-  func text(_ question: AgentQuestion, _ argument: some Encodable) throws -> String {
+  func text(_ question: AgentQuestion, _ argument: some Encodable, isWord: Bool = false) throws -> String {
     do {
-      return try SystemControl.ask(app: app, name: question.rawValue, argument: Self.json(argument))
+      let (name, argument) = (question.rawValue, try Self.json(argument))
+      return try SystemControl.ask(app: app, name: name, argument: argument, isWord: isWord)
     } catch let error as AppLinkError where error.code == .unknownApp && app == Self.standard {
       throw AgentProblem.noAgent(isLock: SystemControl.knows(SetupRole.lock.app))
     }

@@ -15,9 +15,12 @@ enum SystemControl {
   }
 
   /// Asks an app something. Returns its answer.
-  static func ask(app: String, name: String, argument: String) throws -> String {
+  /// - Parameter isWord: it is a person's word, which is taken back if they give up waiting.
+  static func ask(app: String, name: String, argument: String, isWord: Bool = false) throws -> String {
     try PatienceNote.saying("\(app) has not answered yet; it has a minute.") {
-      try MachineControl(address: nil).ask(app: app, name: name, argument: argument)
+      let control = try MachineControl(address: nil)
+      let ask = { try control.ask(app: app, name: name, argument: argument) }
+      return try isWord ? GivingUp.watching(control, during: ask) : ask()
     }
   }
 
@@ -31,6 +34,8 @@ enum SystemControl {
   static func reporting<Outcome>(_ work: () throws -> Outcome) throws -> Outcome {
     do {
       return try work()
+    } catch let status as ExitCode {
+      throw status
     } catch {
       Console.complain("latchkey: \(Complaint.words(for: error))")
       throw ExitCode(1)

@@ -36,14 +36,15 @@ struct UnlockCommand: ParsableCommand {
     commandName: "unlock", abstract: "Opens the door, if the agent asks or at any time in range.",
     discussion: """
       The agent is started or woken, and sends the command to the lock. This needs a link: nothing is kept for later. \
-      Exits with 0 if the lock reports that its bolt is open, and with 1 otherwise.
+      Exits with 0 if the lock reports that its bolt is open, and with 1 otherwise. Who interrupts it \
+      takes the word back, unless it has been sent to the lock, and is told which.
       """)
   @OptionGroup var options: DoorOptions
 
   func run() throws {
     // An app that handles only actions answers with an empty text.
     let text = try SystemControl.reporting {
-      try Agent(app: options.app).text(.unlock, DoorQuestion(door: options.door))
+      try Agent(app: options.app).text(.unlock, DoorQuestion(door: options.door), isWord: true)
     }
     Console.say(options.json ? (text.isEmpty ? "{}" : text) : "The door is unlocked.")
   }
@@ -54,12 +55,14 @@ struct LockDoorCommand: ParsableCommand {
     commandName: "lock", abstract: "Locks the door.",
     discussion: """
       The agent is started or woken, and sends the command to the lock. This needs a link: nothing is kept for later. \
-      Exits with 0 if the lock reports that its bolt is thrown, and with 1 otherwise.
+      Exits with 0 if the lock reports that its bolt is thrown, and with 1 otherwise. Who interrupts it \
+      takes the word back, unless it has been sent to the lock, and is told which.
       """)
   @OptionGroup var options: DoorOptions
 
   func run() throws {
-    let answer = try options.ask(.lock, DoorQuestion(door: options.door), BoltAnswer.self)
+    let answer = try Agent(app: options.app)
+      .ask(.lock, DoorQuestion(door: options.door), BoltAnswer.self, isWord: true)
     try options.show(answer, [answer.result == "notNeeded" ? "The door was locked already." : "The door is locked."])
   }
 }

@@ -155,10 +155,11 @@ struct PairCommand: ParsableCommand {
     try SystemControl.reporting {
       let end = PairingDesk.Ending()
       let device = device
+      let control = try MachineControl(address: nil)
       PairingDesk.say("Looking for \(device), and pairing with it, for up to a minute.")
       // latchkeyd ends the pairing after a minute.
       try DetachedThread.start {
-        end.come(Result { _ = try MachineControl(address: nil).perform(.pair(device: device), limit: .seconds(75)) })
+        end.come(Result { _ = try control.perform(.pair(device: device), limit: .seconds(75)) })
       }
       try PairingDesk(reply: answer).attend(until: end)
       try end.wait(seconds: nil)

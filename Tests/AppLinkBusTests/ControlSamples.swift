@@ -9,7 +9,7 @@ extension Sample {
     .setBluetooth(on: true),
     .setBluetooth(on: false), .status, .watchStatus,
     .attendPairings, .answerPairing(PairingAnswer(question: 7, isAccepted: true, passkey: 123_456)),
-    .pair(device: "Front door"),
+    .pair(device: "Front door"), .withdrawActions,
   ]
 
   static let status = SystemStatus(

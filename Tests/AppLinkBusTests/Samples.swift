@@ -149,6 +149,7 @@ enum Sample {
       .channelPublished(psm: 0x80, error: nil), .channelUnpublished(psm: 0x80, error: nil),
       .actionRequested(ActionIdentifier(3), name: "unlock"),
       .questionAsked(ActionIdentifier(4), name: "door", argument: "{}"),
+      .actionWithdrawn(ActionIdentifier(4)),
     ]
     for error in errors {
       bodies += [

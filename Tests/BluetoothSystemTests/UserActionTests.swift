@@ -112,7 +112,9 @@ import TimeTypes
     slow.forget()
     ask(&slow)
     slow.settle()
-    slow.pass(.seconds(46))
+    slow.pass(.seconds(41))
+    slow.settle()
+    slow.pass(.seconds(5))
     #expect(throws: AppLinkError.self) { try #require(replies(slow).first).get() }
     #expect(kills(slow) == 0)
   }
@@ -133,12 +135,115 @@ import TimeTypes
     desk.forget()
     ask(&desk)
     desk.settle()
-    desk.pass(.milliseconds(44_999))
-    #expect(desk.state == .background)
+    desk.pass(.seconds(41))
+    desk.settle()
+    desk.pass(.milliseconds(3_999))
+    #expect(desk.state == .background && replies(desk).isEmpty)
     desk.pass(.milliseconds(1))
-    #expect(desk.state == .suspended, "the person was told that there is no answer")
     #expect(throws: AppLinkError.self) { try #require(replies(desk).first).get() }
+    // At the latest when the budget is over that began when it was told that nobody waits any longer.
+    desk.pass(.seconds(6))
+    #expect(desk.state == .suspended)
     #expect(desk.recorded(.appOverran) == 0 && kills(desk) == 0)
+  }
+
+  private func withdrawals(_ desk: Desk) -> [ActionIdentifier] {
+    desk.events.compactMap { event in
+      if case .actionWithdrawn(let identifier) = event.body { identifier } else { nil }
+    }
+  }
+
+  @Test("L8: an app is told that its user gives up, and the user is told what the app says became of it")
+  func givenUp() throws {
+    for isAsleep in [false, true] {
+      var desk = Desk()
+      desk.connectAndSubscribe()
+      desk.settle()
+      desk.leave()
+      ask(&desk)
+      desk.settle()
+      // However long an app may take, it may have been suspended meanwhile.
+      if isAsleep { desk.pass(.seconds(30)) }
+      desk.handle(.withdrawn(AnswerToken(78)))
+      #expect(withdrawals(desk).isEmpty, "that is another user")
+      desk.handle(.withdrawn(Self.token))
+      let action = try #require(actions(desk).first)
+      #expect(withdrawals(desk) == [action] && replies(desk).isEmpty)
+      desk.handle(.withdrawn(Self.token))
+      #expect(withdrawals(desk) == [action], "once")
+      desk.settle()
+      desk.say(.completeAction(action, error: "nothing was sent"))
+      #expect(throws: AppLinkError(.unavailable, "nothing was sent")) { try #require(replies(desk).first).get() }
+      desk.pass(.seconds(60))
+      #expect(replies(desk).count == 1 && kills(desk) == 0)
+    }
+  }
+
+  @Test("L8: an app that is not told before its user gives up is not told at all") func givenUpBefore() throws {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.settle()
+    desk.die()
+    desk.forget()
+    ask(&desk)
+    desk.handle(.withdrawn(Self.token))
+    #expect(throws: AppLinkError.self) { try #require(replies(desk).first).get() }
+    desk.launchAndAttach()
+    #expect(actions(desk).isEmpty && withdrawals(desk).isEmpty)
+  }
+
+  @Test("L8: an app that does not say what became of it leaves nobody waiting, and a hung one does not do it later")
+  func givenUpInVain() throws {
+    for isHung in [false, true] {
+      var desk = Desk()
+      desk.connectAndSubscribe()
+      desk.settle()
+      desk.leave()
+      ask(&desk)
+      desk.settle()
+      desk.handle(.withdrawn(Self.token))
+      if !isHung { desk.settle() }
+      desk.pass(.milliseconds(4_999))
+      #expect(replies(desk).isEmpty)
+      desk.pass(.milliseconds(1))
+      #expect(throws: AppLinkError.self) { try #require(replies(desk).first).get() }
+      #expect(kills(desk) == (isHung ? 1 : 0))
+    }
+  }
+
+  @Test("L8: an app is told in time that its user waits no longer, so that it does nothing after that")
+  func waitedTooLong() throws {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.settle()
+    desk.leave()
+    ask(&desk)
+    desk.settle()
+    desk.pass(.milliseconds(39_999))
+    #expect(withdrawals(desk).isEmpty)
+    desk.pass(.milliseconds(1))
+    #expect(withdrawals(desk) == actions(desk) && replies(desk).isEmpty)
+    desk.settle()
+    desk.say(.completeAction(try #require(actions(desk).first), error: "too late"))
+    #expect(throws: AppLinkError(.unavailable, "too late")) { try #require(replies(desk).first).get() }
+
+    // Also if the machine was suspended meanwhile.
+    desk.forget()
+    ask(&desk)
+    desk.settle()
+    desk.now = desk.now + .seconds(3600)
+    desk.handle(.timePassed)
+    #expect(withdrawals(desk) == actions(desk) && replies(desk).isEmpty)
+    desk.settle()
+    desk.pass(.seconds(5))
+    #expect(throws: AppLinkError.self) { try #require(replies(desk).first).get() }
+
+    // One that is not there by then is not told any more.
+    desk.die()
+    desk.forget()
+    ask(&desk)
+    desk.pass(.seconds(40))
+    #expect(throws: AppLinkError.self) { try #require(replies(desk).first).get() }
   }
 
   @Test("L8: the number of requests is limited, and unknown apps are named")

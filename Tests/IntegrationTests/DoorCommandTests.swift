@@ -28,6 +28,30 @@ struct DoorCommandTests {
     #expect(try !home.journalText().contains("app.overran"))
   }
 
+  @Test("L8: a word whose person gives up is taken back if it can be, and the person is told what is known")
+  func givenUp() async throws {
+    let home = try await Household(phones: ["alice"])
+    try await home.bringHome("alice")
+    home.freeze(Household.door)
+    for (word, number) in [("unlock", SIGINT), ("lock", SIGTERM)] {
+      let asked = try await home.latchkeyToEnd("alice", word)
+      try await home.hear(word == "unlock" ? "word.given" : "question.asked", on: "alice")
+      asked.signal(number)
+      let outcome = try await asked.finish()
+      #expect(outcome.status == 128 + number, "\(outcome)")
+      #expect(outcome.errors.contains("taking that back") && outcome.output.isEmpty, "\(outcome)")
+      #expect(outcome.errors.contains("given up") || outcome.errors.contains("link to the lock was lost"), "\(outcome)")
+    }
+    // Nobody hears what becomes of the word of a command that is killed, but it is taken back as well.
+    let killed = try await home.latchkeyToEnd("alice", "unlock")
+    try await home.hear("word.given", on: "alice")
+    killed.signal(SIGKILL)
+    _ = try await killed.finish()
+    try await home.hear("word.answered", on: "alice")
+    let outcomes = try home.journalText().split(separator: "\n").filter { $0.contains("word.answered") }
+    #expect(outcomes.allSatisfy { $0.contains("takenBack") || $0.contains("sentAlready") || $0.contains("linkLost") })
+  }
+
   @Test("L8: a person at a terminal is told that their command still waits; a program is told nothing before the end")
   func patience() async throws {
     let home = try await Household(phones: ["alice"])

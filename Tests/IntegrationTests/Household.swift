@@ -179,6 +179,11 @@ final class Household: @unchecked Sendable {
     return try await command.finish()
   }
 
+  /// Starts `latchkey` on a machine, for a test that ends it.
+  func latchkeyToEnd(_ machine: String, _ arguments: String...) async throws -> TestProcess {
+    try await TestProcess(LatchkeyCommand.programs + "/latchkey", arguments, environment: environment(on: machine))
+  }
+
   /// Starts `latchkey` on a machine, at a terminal.
   func latchkeyAtTerminal(_ machine: String, _ arguments: String) async throws -> TestProcess {
     try await TestProcess(

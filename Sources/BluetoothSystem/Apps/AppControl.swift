@@ -8,7 +8,8 @@ import TimeTypes
 extension BluetoothSystem {
   mutating func control(_ request: ControlRequest, _ token: AnswerToken) {
     switch request {
-    case .status, .watchStatus: break
+    // The carrier knows which requests are the client's own (`Event.withdrawn`).
+    case .status, .watchStatus, .withdrawActions: break
     case .setBluetooth(let on): setBluetooth(on)
     case .reclaimMemory: reclaimMemory(because: "reclaimed")
     case .attendPairings: return attendPairings(token)
@@ -57,8 +58,8 @@ extension BluetoothSystem {
       if apps[name]?.leave(at: now, configuration) == true { persistApp(name) }
     case .quitApp: quit(name)
     case .reclaimApp: end(name, because: "reclaimed")
-    case .performAction, .askApp, .allowApp, .reclaimMemory, .setBluetooth, .status, .watchStatus, .attendPairings,
-      .answerPairing, .pair:
+    case .performAction, .askApp, .withdrawActions, .allowApp, .reclaimMemory, .setBluetooth, .status, .watchStatus,
+      .attendPairings, .answerPairing, .pair:
       break
     }
   }

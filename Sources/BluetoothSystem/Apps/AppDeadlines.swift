@@ -5,7 +5,7 @@ import TimeTypes
 extension App {
   /// Why a suspended app is woken: a user's action, whatever its modes, or an event that its modes let it handle.
   func wakeReason(at now: Instant, _ process: AppProcess) -> WakeReason? {
-    if actions.hasUntold { return .event(.actionRequested) }
+    if actions.hasNews { return .event(.actionRequested) }
     guard process.wakeNotBefore <= now else { return nil }
     return queue.first { waiting in
       waiting.wakes && mayWorkInBackground(waiting.manager.role) && !stateless.contains(waiting.manager)

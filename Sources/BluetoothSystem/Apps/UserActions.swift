@@ -10,11 +10,17 @@ struct UserAction: Sendable {
   /// A question's argument; an action has none.
   let argument: String?
   let token: AnswerToken
+  /// When the app is told that nobody waits for it much longer.
+  private let withdrawalDue: Instant
   /// When the user is told that the app did not answer.
-  let deadline: Instant
+  fileprivate(set) var deadline: Instant
   /// The app's present process has been told.
   fileprivate(set) var isTold = false
-  /// The number of the event by which that process was told.
+  /// The user has given it up, or has waited for almost as long as they wait.
+  fileprivate(set) var isWithdrawn = false
+  /// The app's present process has been told that, too.
+  fileprivate(set) var isToldOfWithdrawal = false
+  /// The number of the latest event by which that process was told.
   fileprivate(set) var event: UInt64?
 
   init(identifier: ActionIdentifier, name: String, argument: String?, token: AnswerToken, at now: Instant) {
@@ -22,7 +28,23 @@ struct UserAction: Sendable {
     self.name = name
     self.argument = argument
     self.token = token
+    withdrawalDue = now + Self.patience - Self.withdrawalPatience
     deadline = now + Self.patience
+  }
+
+  /// When something is due.
+  var due: Instant { isWithdrawn ? deadline : withdrawalDue }
+
+  /// Whether the app's process has to be told something.
+  var hasNews: Bool { !isTold || isWithdrawn && !isToldOfWithdrawal }
+
+  /// What the user is told if the app does not answer.
+  var silence: String {
+    if !isTold { return "The app could not be started in time, and was not asked." }
+    let patience = Self.patience.components.seconds
+    return deadline < withdrawalDue + Self.withdrawalPatience
+      ? "That was given up, and the app does not say what became of it."
+      : "The app did not answer within \(patience) s."
   }
 
   /// The longest name, in bytes.
@@ -34,6 +56,9 @@ struct UserAction: Sendable {
   static let answerByteLimit = 64 * 1024
   /// How long the app has to answer, including its launch.
   static let patience: Duration = .seconds(45)
+  /// How long the app has to say what became of an action that was withdrawn. It is told in time to do so before its user is told
+  /// that it did not answer: what was reported as not done must not be done later.
+  static let withdrawalPatience: Duration = .seconds(5)
 }
 
 /// The actions that the user asked of one app and that have no answer yet, oldest first.
@@ -45,9 +70,9 @@ struct UserActions: Sendable {
 
   var isEmpty: Bool { waiting.isEmpty }
   var isFull: Bool { waiting.count >= Self.limit }
-  var hasUntold: Bool { waiting.contains { !$0.isTold } }
-  var deadline: Instant? { waiting.first?.deadline }
-  var lastDeadline: Instant? { waiting.last?.deadline }
+  var hasNews: Bool { waiting.contains { $0.hasNews } }
+  var deadline: Instant? { waiting.map(\.due).min() }
+  var lastDeadline: Instant? { waiting.map(\.deadline).max() }
 
   mutating func add(_ action: UserAction) { waiting.append(action) }
 
@@ -58,6 +83,40 @@ struct UserActions: Sendable {
     return untold
   }
 
+  /// Takes the withdrawn actions whose withdrawal the app's process has not been told of; it is told now.
+  mutating func takeWithdrawn() -> [UserAction] {
+    let withdrawn = waiting.filter { $0.isTold && $0.isWithdrawn && !$0.isToldOfWithdrawal }
+    for index in waiting.indices where waiting[index].isTold && waiting[index].isWithdrawn {
+      waiting[index].isToldOfWithdrawal = true
+    }
+    return withdrawn
+  }
+
+  /// The user gives it up.
+  /// - Returns: the action if the app has not been told of it, and so is not any more.
+  mutating func withdraw(_ token: AnswerToken, at now: Instant) -> UserAction? {
+    guard let index = waiting.firstIndex(where: { $0.token == token }) else { return nil }
+    guard waiting[index].isTold else { return waiting.remove(at: index) }
+    guard !waiting[index].isWithdrawn else { return nil }
+    waiting[index].isWithdrawn = true
+    waiting[index].deadline = min(waiting[index].deadline, now + UserAction.withdrawalPatience)
+    return nil
+  }
+
+  /// Withdraws the actions for which that is due, and takes those that are over: nobody waits for them any more, or the app was not
+  /// told in time.
+  mutating func takeExpired(at now: Instant) -> [UserAction] {
+    for index in waiting.indices where waiting[index].isTold && !waiting[index].isWithdrawn && waiting[index].due <= now
+    {
+      waiting[index].isWithdrawn = true
+      // If this comes late, because the machine was suspended, the app still has time to say something.
+      waiting[index].deadline = max(waiting[index].deadline, now + UserAction.withdrawalPatience)
+    }
+    let expired = waiting.filter { $0.due <= now }
+    waiting.removeAll { $0.due <= now }
+    return expired
+  }
+
   mutating func sent(_ identifier: ActionIdentifier, as event: UInt64?) {
     guard let index = waiting.firstIndex(where: { $0.identifier == identifier }) else { return }
     waiting[index].event = event
@@ -66,12 +125,6 @@ struct UserActions: Sendable {
   /// The app has answered.
   mutating func complete(_ identifier: ActionIdentifier) -> UserAction? {
     waiting.firstIndex { $0.identifier == identifier && $0.isTold }.map { waiting.remove(at: $0) }
-  }
-
-  mutating func takeExpired(at now: Instant) -> [UserAction] {
-    let expired = Array(waiting.prefix { $0.deadline <= now })
-    waiting.removeFirst(expired.count)
-    return expired
   }
 
   /// - Parameter onlyTold: keep the actions that this process was not told of; they are for the next one.
@@ -122,6 +175,19 @@ extension BluetoothSystem {
       let number = apps[name]?.life.process?.lastSequence
       apps[name]?.actions.sent(action.identifier, as: number)
     }
+    for action in apps[name]?.actions.takeWithdrawn() ?? [] {
+      send(.actionWithdrawn(action.identifier), to: nil, of: name, link)
+      let number = apps[name]?.life.process?.lastSequence
+      apps[name]?.actions.sent(action.identifier, as: number)
+    }
+  }
+
+  /// Who asked gives it up, or is gone.
+  mutating func withdrawAction(_ token: AnswerToken) {
+    for name in appNames where apps[name]?.actions.isEmpty == false {
+      guard let untold = apps[name]?.actions.withdraw(token, at: now) else { continue }
+      refuse(untold.token, .unavailable, "That was given up before the app was asked.")
+    }
   }
 
   /// The app has answered. It gets a new wake budget, because it may have something left to do for the action.
@@ -162,7 +228,7 @@ extension BluetoothSystem {
     let expired = apps[name]?.actions.takeExpired(at: now) ?? []
     for action in expired {
       journal(.actionExpired, [.app: name, .action: action.name])
-      refuse(action.token, .unavailable, "The app did not answer within \(UserAction.patience.components.seconds) s.")
+      refuse(action.token, .unavailable, action.silence)
     }
     // What a hung process was told can't be taken back: it would do it whenever it goes on, long after its user was
     // told that it was not done.

@@ -54,8 +54,9 @@ struct NoAnswer: Error, Equatable {
   let logger: Logger
   let time: any TimeSource
   private var alarm: (any Alarm)?
-  /// The first is being answered.
   private var waiting: [WaitingAction] = []
+  /// The first of those that wait is being answered.
+  private var isAnswering = false
   /// The lock's clock was looked at on this link.
   var isClockChecked = false
   /// A person is asked whose clock is right.
@@ -90,7 +91,25 @@ struct NoAnswer: Error, Equatable {
     }
     logger.record(Recorded.Agent.questionAsked, [.about: action.name])
     waiting.append(WaitingAction(action, at: time.now))
+    action.onWithdrawal { [weak self, weak action] in
+      MainActor.assumeIsolated { if let action { self?.takeBack(action) } }
+    }
     if waiting.count == 1 { radioIsReady() }
+  }
+
+  /// Whoever asked has taken that back, or is gone. What is being read for them, or has begun to be stored, goes on.
+  private func takeBack(_ action: UserAction) {
+    guard let index = waiting.firstIndex(where: { $0.action === action }) else { return }
+    guard index == 0, isAnswering else {
+      waiting.remove(at: index)
+      return fail(action, "That was given up before it was begun.")
+    }
+    if AgentQuestion(rawValue: action.name) == .lock { app.happens(.errandTakenBack) }
+  }
+
+  private func fail(_ action: UserAction, _ reason: String) {
+    action.complete(failure: reason)
+    logger.record(Recorded.Agent.questionAnswered, [.about: action.name, .outcome: "failed"])
   }
 
   /// Called with this phone's namesakes; `nil` if nobody waits for them.
@@ -103,9 +122,10 @@ struct NoAnswer: Error, Equatable {
 
   /// A process that was started for a question first waits for its radio, or to be told that there is none.
   func radioIsReady() {
-    guard app.knowsRadio, !isDelivering else { return }
+    guard app.knowsRadio, !isDelivering, !isAnswering else { return }
     refuseLate()
     guard let action = waiting.first?.action else { return }
+    isAnswering = true
     Task { @MainActor in
       let outcome: String
       do {
@@ -118,6 +138,7 @@ struct NoAnswer: Error, Equatable {
       logger.record(Recorded.Agent.questionAnswered, [.about: action.name, .outcome: outcome])
       conversation = nil
       waiting.removeFirst()
+      isAnswering = false
       // The lock's answer to this question may have been its first on this link.
       if app.isAdmitted { lockIsHere() }
       radioIsReady()
@@ -129,8 +150,7 @@ struct NoAnswer: Error, Equatable {
   private func refuseLate() {
     while let late = waiting.first, late.isLate(at: time.now) {
       waiting.removeFirst()
-      late.action.complete(failure: "The agent could not do it in time; try again.")
-      logger.record(Recorded.Agent.questionAnswered, [.about: late.action.name, .outcome: "failed"])
+      fail(late.action, "The agent could not do it in time; try again.")
     }
   }
 
@@ -218,7 +238,10 @@ struct NoAnswer: Error, Equatable {
     let outcome = await withCheckedContinuation { continuation in
       errandEnd = continuation
       // Not before the continuation is known.
-      DispatchQueue.main.async { self.app.happens(.errandAsked(kind)) }
+      DispatchQueue.main.async {
+        let isTakenBack = kind == .lock && self.waiting.first?.action.isWithdrawn == true
+        if isTakenBack { self.errandEnded(.takenBack) } else { self.app.happens(.errandAsked(kind)) }
+      }
     }
     switch outcome {
     case .answered:
@@ -228,6 +251,11 @@ struct NoAnswer: Error, Equatable {
     case .linkLost: throw NoAnswer.linkLost
     case .noAnswer: throw app.refusesPhone ? NoAnswer.refusesPhone : NoAnswer.silent
     case .unreadable: throw NoAnswer.unreadableAnswer
+    case .takenBack: throw NoAnswer("That was given up before it was sent to the lock: nothing is locked for it.")
+    case .sentAlready:
+      throw NoAnswer(
+        "The lock had been told to lock before that was given up, and has not answered; look whether the door is locked."
+      )
     case .overtaken: throw NoAnswer("The door is not locked: it was asked since that it be unlocked.")
     }
   }

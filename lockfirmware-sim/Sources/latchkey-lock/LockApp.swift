@@ -32,10 +32,11 @@ final class LockApp: @unchecked Sendable {
   private var terminationSource: (any DispatchSourceSignal)?
   private var isEnding = false
   /// As long as a command may come, this process wakes again and again. If it wakes too late, it stood still, and so may the
-  /// command have.
+  /// command have. A pause of more than both of these together never goes unnoticed, and a phone writes nothing that it would answer
+  /// for sooner than that (`HomeConfiguration.lastWriting`).
   private var wakeDue: Instant?
-  private static let wakePause: Duration = .seconds(5)
-  private static let longestDelay: Duration = .seconds(5)
+  private static let wakePause: Duration = .seconds(2)
+  private static let longestDelay: Duration = .seconds(3)
   /// Events that happened while another event was being handled.
   private var waiting: [LockEvent] = []
   private var isHandling = false
