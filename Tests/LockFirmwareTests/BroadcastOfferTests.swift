@@ -139,11 +139,21 @@ private struct Crowd {
         } else if value.count == LockService.offerByteCount {
           write(phone, value)
         } else if let offer = readers[phone].take(
-          value, phone: Array(bench.keys[phone].publicKey.rawRepresentation), using: SwiftCryptography.self)
+          value, phone: publicKey(phone), using: SwiftCryptography.self), !isTakenByChance(value, offer, by: phone)
         {
           write(phone, offer)
         }
       }
+    }
+  }
+
+  private func publicKey(_ phone: Int) -> [UInt8] { Array(bench.keys[phone].publicKey.rawRepresentation) }
+
+  /// Whether a fragment has another phone's mark, and this phone's is the same: the keys are random, and marks have 15 bits.
+  private func isTakenByChance(_ value: [UInt8], _ offer: [UInt8], by phone: Int) -> Bool {
+    (0..<count).contains { other in
+      other != phone
+        && OfferFragments.cut(offer, for: publicKey(other), using: SwiftCryptography.self).contains(value)
     }
   }
 
