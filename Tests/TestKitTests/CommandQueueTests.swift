@@ -120,29 +120,6 @@ struct CommandQueueTests {
     #expect(seen.time == .zero)
   }
 
-  @Test("H6: a job that has asked for something and still computes is waited for")
-  func busyJob() async {
-    let home = SimulatedHome(seed: 11)
-    home.addMachine("phone")
-    let seen = Seen()
-    home.install("org.example.busy", on: "phone", backgroundModes: []) { launch in
-      let queue = DispatchQueue(label: "busy")
-      launch.wait(for: queue)
-      let central = CBCentralManager(delegate: nil, queue: DispatchQueue(label: "bluetooth"))
-      queue.async {
-        central.scanForPeripherals(withServices: nil)
-        // More than a job is given that only waits.
-        let computed = ContinuousClock.now + .seconds(1)
-        while ContinuousClock.now < computed {}
-        seen.note(launch.clock.now)
-      }
-      return queue
-    }
-    home.open("org.example.busy")
-    await home.advance(by: .seconds(60))
-    #expect(seen.time == .zero)
-  }
-
   private final class Seen: @unchecked Sendable {
     private let lock = NSLock()
     private var noted: Duration?
