@@ -1,57 +1,5 @@
 import LockProtocol
 
-/// One turn of the bolt, from the decision to its end.
-struct Movement: Sendable {
-  enum Phase: Equatable, Sendable {
-    /// Its record is not durable yet: the bolt rests.
-    case recording
-    /// The bolt turns. After the deadline it counts as jammed.
-    case turning(deadline: Int64)
-  }
-
-  var target: BoltTarget
-  var cause: MovementCause
-  /// The command for which it was started.
-  var key: OperationMemory.Key?
-  /// The grant that the phone brought with that command, if it is a guest's.
-  var grant: Grant?
-  /// When that command was accepted.
-  var commandedAt: Int64?
-  /// Other commands with the same target.
-  var joined: [JoinedCommand] = []
-  var phase = Phase.recording
-  var record: UInt64 = 0
-}
-
-/// A record on its way to the log.
-struct PendingRecord: Sendable {
-  /// What to do when it is durable.
-  enum Continuation: Sendable {
-    case nothing
-    case turnBolt
-    case answer([(OperationMemory.Key, LockResult)])
-    /// An owner has told the lock something. If that can't be stored, this earlier state applies again.
-    case told(Asked, AccessState)
-    /// A phone was enrolled. If that can't be stored, this earlier state applies again.
-    case enrolled(Enrolled, AccessState)
-    /// The missing record of an earlier run's change is written.
-    case recorded
-    /// A factory reset is recorded, so it may begin.
-    case forgetPhones
-
-    /// The state before the change that this record is about, or `nil` if it is about none.
-    var previousAccess: AccessState? {
-      switch self {
-      case .told(_, let previous), .enrolled(_, let previous): previous
-      case .nothing, .turnBolt, .answer, .recorded, .forgetPhones: nil
-      }
-    }
-  }
-
-  var index: UInt64
-  var continuation: Continuation
-}
-
 extension LockFirmware {
   /// Carries out the command of a phone in its session. The only caller has just authenticated it.
   /// - Parameter grant: the grant that allows it, if it is a guest's.
