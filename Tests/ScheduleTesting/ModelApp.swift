@@ -17,6 +17,8 @@ package struct ModelApp: Sendable {
   var managers: [Int: ModelManager] = [:]
   /// The process dies of the event after that many more.
   var diesAfter: Int?
+  /// A machine has lost its bonds, and the others have not.
+  var mayLackBonds = false
   private var lastOperation: UInt64 = 0
   private(set) var complaints: [String] = []
 
@@ -37,6 +39,9 @@ package struct ModelApp: Sendable {
     /// Writes that were answered with success, and those that reached this app.
     var writesDone = 0
     var writesTaken = 0
+    /// The same of L2CAP channels.
+    var channelsOpened = 0
+    var channelsTaken = 0
   }
 
   init(_ actor: Actor, targets: [Target]) { (self.actor, self.targets) = (actor, targets) }
@@ -78,7 +83,7 @@ package struct ModelApp: Sendable {
       let identifier = ManagerIdentifier(UInt32(number))
       guard manager.hasBeenTold else { return [.createManager(identifier, manager.creation)] }
       return [.resumeManager(identifier, manager.creation, manager.view)]
-        + confirmed.flatMap { reconnect(to: $0, number) }
+        + confirmed.flatMap { reconnect(to: $0, number) } + askAgain(number)
     }
   }
 
@@ -158,6 +163,8 @@ package struct ModelApp: Sendable {
       return isReconnecting ? [] : reconnect(to: peer, number)
     case .failedToConnect(let peer, let error):
       managers[number]?.setState(nil, of: peer)
+      // Its user would have to act. Then the app would ask again.
+      if mayLackBonds, case .coreBluetooth(.peerRemovedPairingInformation, _) = error { return [] }
       complain("failed to connect: \(error)")
       return []
     case .operationCompleted(let peer, let operation, let result): return completed(peer, operation, result, number)
@@ -167,6 +174,9 @@ package struct ModelApp: Sendable {
     case .servicesModified(let peer, let invalidated):
       managers[number]?.forgetServices(invalidated, of: peer)
       return managers[number]?.state(of: peer) == .connected ? explore(peer, number) : []
+    case .connectionEvent(let snapshot, let isConnected):
+      linkSeen(snapshot.identifier, isConnected, number)
+      return []
     case .nameChanged, .mtuChanged: return []
     default:
       complain("a central manager is told of \(body.kind)")
@@ -248,7 +258,7 @@ package struct ModelApp: Sendable {
     return perform(.setNotify(true, characteristic: offer.handle), peer, number)
   }
 
-  private mutating func perform(_ operation: PeripheralOperation, _ peer: PeerIdentifier, _ number: Int) -> [Request] {
+  mutating func perform(_ operation: PeripheralOperation, _ peer: PeerIdentifier, _ number: Int) -> [Request] {
     lastOperation += 1
     let identifier = OperationIdentifier(lastOperation)
     managers[number]?.outstanding[identifier] = ModelManager.Outstanding(peer: peer, operation: operation)
@@ -279,14 +289,15 @@ package struct ModelApp: Sendable {
         managers[number]?.change(peer) { $0.setNotifying(isOn, handle) }
       }
     case .done: if case .writeCharacteristic(_, _, withResponse: true) = asked.operation { disk.writesDone += 1 }
-    case .failed, .includedServices, .descriptors, .value, .rssi, .channel: break
+    case .channel: disk.channelsOpened += 1
+    case .failed, .includedServices, .descriptors, .value, .rssi: break
     }
     return []
   }
 
   // MARK: Calls that a schedule makes
 
-  private func mayCall(_ number: Int) -> Bool {
+  func mayCall(_ number: Int) -> Bool {
     link != nil && !isSuspended && managers[number]?.view.state == .poweredOn
   }
 

@@ -13,7 +13,7 @@ extension ModelApp {
     case .stateChanged(let state):
       if managers[number]?.view.state == state { complain("told twice that the state is \(state)") }
       managers[number]?.view.state = state
-      return publish(number)
+      return (state == .poweredOn ? [] : endListening(number)) + publish(number)
     case .serviceAdded(_, let error): if let error { complain("a service was not added: \(error)") }
     case .advertisingStarted(let error): if let error { complain("no advertising: \(error)") }
     case .subscribed(let central, let characteristic):
@@ -34,6 +34,9 @@ extension ModelApp {
       disk.writesTaken += 1
       return withResponse ? [.respond(request, result: nil, value: nil)] : []
     case .updateCredit(let count): managers[number]?.credit += count
+    case .channelPublished(let psm, let error): channelPublished(psm, error, number)
+    case .channelUnpublished(let psm, let error): channelUnpublished(psm, error, number)
+    case .channelOpened(_, let psm, _, _): if managers[number]?.channel?.psm == psm { disk.channelsTaken += 1 }
     case .mtuChanged: break
     // The central may be gone before this app could answer. `Street` hears of those that had too little time.
     case .requestExpired: break

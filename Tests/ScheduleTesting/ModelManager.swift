@@ -8,12 +8,21 @@ struct ModelManager: Sendable {
     var operation: PeripheralOperation
   }
 
+  struct PublishedChannel: Sendable, Hashable {
+    /// `nil` until it is told.
+    var psm: UInt16?
+  }
+
   let plan: Actor.ManagerPlan
   var view = ManagerView()
   var hasBeenTold = false
   var outstanding: [OperationIdentifier: Outstanding] = [:]
   /// How many values may be pushed.
   var credit = 0
+  /// The L2CAP channel that it publishes.
+  var channel: PublishedChannel?
+  /// The links that it has been told of, if it wants to hear of them: whether each is there.
+  var watched: [PeerIdentifier: Bool]?
   /// What the running scan has found.
   var reported: [PeerIdentifier: ToldAdvertisement] = [:]
 

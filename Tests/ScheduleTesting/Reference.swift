@@ -52,6 +52,8 @@ struct Reference: Sendable {
   /// Links between two machines, the central's first: how many there were, and how many there are.
   private var links: [[String]: (were: LinkNumber, are: Int)] = [:]
   private(set) var complaints: [String] = []
+  /// A machine has lost its bonds, and the others have not.
+  var mayLackBonds = false
 
   init(_ cast: Cast) { self.cast = cast }
 
@@ -224,9 +226,12 @@ struct Reference: Sendable {
       }
     case .failedToConnect(let peer, _):
       book.held.remove(peer)
-      if books.contains(where: {
-        $0.key != caller && cast[$0.key.app]?.machine == machine && $0.value.held.contains(peer)
-      }) {
+      // A link that lacks a bond on one side is of no use to any app.
+      if !mayLackBonds,
+        books.contains(where: {
+          $0.key != caller && cast[$0.key.app]?.machine == machine && $0.value.held.contains(peer)
+        })
+      {
         complain(caller, "refused a peripheral that another app holds")
       }
     case .discovered(let snapshot, let advertisement, _):

@@ -14,6 +14,7 @@ package enum Fault: String, Sendable, CaseIterable {
   case neverConnects, neverRegistersServices, neverAdvertises, neverSubscribes, neverScans, neverDisconnects,
     neverAnswers, forgetsTheAcceptList, pushesNothing
   case connectsAtOnce
+  case neverListens, losesChannels, losesWatchedLinks, tellsWatchedLinksTwice
 }
 
 /// Changes the effects of systems by one fault.
@@ -76,11 +77,12 @@ struct Sabotage: Sendable {
   private mutating func change(_ event: AppLink.Event, _ link: AppLinkIdentifier) -> [AppLink.Event] {
     switch (fault, event.body) {
     case (.tellsConnectionsTwice, .connected), (.tellsLossesTwice, .disconnected), (.tellsValuesTwice, .valueUpdated),
-      (.tellsDiscoveriesTwice, .discovered):
+      (.tellsDiscoveriesTwice, .discovered), (.tellsWatchedLinksTwice, .connectionEvent):
       return [event, event]
     case (.losesConnections, .connected), (.losesLosses, .disconnected), (.losesValues, .valueUpdated),
       (.losesDiscoveries, .discovered), (.losesSubscribers, .subscribed), (.losesRestoration, .willRestoreCentral),
-      (.losesRestoration, .willRestorePeripheral), (.losesEndsOfOperations, .operationCompleted):
+      (.losesRestoration, .willRestorePeripheral), (.losesEndsOfOperations, .operationCompleted),
+      (.losesChannels, .channelOpened), (.losesWatchedLinks, .connectionEvent(_, isConnected: false)):
       return []
     case (.restoresLate, .willRestoreCentral):
       late[link] = event
@@ -113,7 +115,7 @@ struct Sabotage: Sendable {
       case (.forgetsTheAcceptList, .registerApplication(_, let objects)):
         !objects.values.contains { $0[InterfaceName.gattProfile] != nil }
       case (.neverConnects, .connect), (.neverAdvertises, .registerAdvertisement), (.neverSubscribes, .startNotify),
-        (.neverScans, .startDiscovery), (.neverDisconnects, .disconnect):
+        (.neverScans, .startDiscovery), (.neverDisconnects, .disconnect), (.neverListens, .listenForChannels):
         false
       default: true
       }

@@ -75,7 +75,7 @@ package struct ScheduleGenerator {
   }
 
   private mutating func call() -> Step {
-    switch random.next() % 78 {
+    switch random.next() % 88 {
     case 0..<9:
       let (caller, target) = pairing()
       return .connect(caller, target)
@@ -132,6 +132,15 @@ package struct ScheduleGenerator {
     case 76, 77:
       let (caller, target) = pairing()
       return .delay(caller, target)
+    case 78, 79: return .listen(pick(publishers))
+    case 80: return .stopListening(pick(publishers))
+    case 81, 82:
+      let (caller, target) = pairing()
+      return .openChannel(caller, target)
+    case 83, 84: return .watch(pick(centrals))
+    case 85: return .stopWatching(pick(centrals))
+    case 87: return .retrieve(pick(centrals))
+    case 86: return .forgetBonds(machine: pick(machines))
     case 73: return .wake(machine: pick(machines))
     case 55..<60: return .away(machine: pick(machines))
     default: return .near(machine: pick(machines))

@@ -32,6 +32,16 @@ package enum Step: Sendable, Hashable {
   case push(String)
   /// Pushes values as long as there is credit.
   case flood(String)
+  /// Publishes an L2CAP channel.
+  case listen(String)
+  case stopListening(String)
+  /// Opens the channel that the target's app publishes.
+  case openChannel(Caller, Target)
+  /// Wants to hear of all links to its targets, whoever made them.
+  case watch(Caller)
+  case stopWatching(Caller)
+  /// Asks for all peripherals that the app has ever learned of, by their identifiers.
+  case retrieve(Caller)
   // The user
   case open(String)
   case leave(String)
@@ -52,6 +62,8 @@ package enum Step: Sendable, Hashable {
   case cutPower(machine: String)
   /// Every machine's user removes all bonds. A bond that only one side has is of no use to an app, until its user acts.
   case unpair
+  /// One machine's user removes its bonds, and the other side keeps its own. Everybody's user removes them at the end.
+  case forgetBonds(machine: String)
   /// The machine has slept.
   case wake(machine: String)
   /// Memory is short.
@@ -87,6 +99,12 @@ extension Step: CustomStringConvertible {
     case .unpublish(let app): "unpublish \(app)"
     case .push(let app): "push \(app)"
     case .flood(let app): "flood \(app)"
+    case .listen(let app): "listen \(app)"
+    case .stopListening(let app): "stop-listening \(app)"
+    case .openChannel(let caller, let target): "channel \(caller) \(target)"
+    case .watch(let caller): "watch \(caller)"
+    case .stopWatching(let caller): "stop-watching \(caller)"
+    case .retrieve(let caller): "retrieve \(caller)"
     case .open(let app): "open \(app)"
     case .leave(let app): "leave \(app)"
     case .quit(let app): "quit \(app)"
@@ -102,6 +120,7 @@ extension Step: CustomStringConvertible {
     case .reboot(let machine): "reboot \(machine)"
     case .cutPower(let machine): "cut-power \(machine)"
     case .unpair: "unpair all"
+    case .forgetBonds(let machine): "unpair \(machine)"
     case .wake(let machine): "wake \(machine)"
     case .press(let machine): "press \(machine)"
     case .plug(let machine, let on): "plug \(machine) \(on ? "on" : "off")"
@@ -141,6 +160,12 @@ extension Step: CustomStringConvertible {
     case ("unpublish", _, _): self = .unpublish(name)
     case ("push", _, _): self = .push(name)
     case ("flood", _, _): self = .flood(name)
+    case ("listen", _, _): self = .listen(name)
+    case ("stop-listening", _, _): self = .stopListening(name)
+    case ("channel", let caller?, let target?): self = .openChannel(caller, target)
+    case ("watch", let caller?, _): self = .watch(caller)
+    case ("stop-watching", let caller?, _): self = .stopWatching(caller)
+    case ("retrieve", let caller?, _): self = .retrieve(caller)
     case ("open", _, _): self = .open(name)
     case ("leave", _, _): self = .leave(name)
     case ("quit", _, _): self = .quit(name)
@@ -156,7 +181,7 @@ extension Step: CustomStringConvertible {
     case ("start-bluetoothd", _, _): self = .startBluetoothd(machine: name)
     case ("reboot", _, _): self = .reboot(machine: name)
     case ("cut-power", _, _): self = .cutPower(machine: name)
-    case ("unpair", _, _): self = .unpair
+    case ("unpair", _, _): self = name == "all" ? .unpair : .forgetBonds(machine: name)
     case ("wake", _, _): self = .wake(machine: name)
     case ("press", _, _): self = .press(machine: name)
     case ("plug", _, _): self = .plug(machine: name, on: isOn)

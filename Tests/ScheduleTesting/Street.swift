@@ -20,6 +20,9 @@ package struct Street: Sendable {
     var fuse: Int?
     /// Attachments whose reply the app waits for.
     var attaching: [AnswerToken: String] = [:]
+    /// Queries whose reply the app waits for.
+    var queries: [AnswerToken: StreetQuery] = [:]
+    var lastQuery: UInt64 = 0
     /// Which life of the system has started an app.
     var launchedBy: [String: UInt64] = [:]
     /// The app of each link, also when its process has ended and the system has not heard of that.
@@ -44,6 +47,8 @@ package struct Street: Sendable {
   /// A fault that is put into the systems on purpose.
   var sabotage: Sabotage?
   private(set) var troubles: [String] = []
+  /// A machine has lost its bonds, and the others have not.
+  var hasOneSidedBonds = false
   /// How many events machines and the world have taken. As long as it is the same, nothing has happened.
   private(set) var turns = 0
   /// How often apps were told of each kind of event, and started for each reason.
@@ -186,7 +191,8 @@ package struct Street: Sendable {
       case .event(.bluetoothdStarted(let machine)): reference.bluetoothdStarted(machine)
       case .event(.linkDown(let central, let peripheral, _, _)): reference.linkDown(central, peripheral)
       case .refused(let reason): trouble(reason)
-      case .unannounced, .shutDown, .event, .channel: break
+      case .channel(let name, let effect): take(effect, of: name)
+      case .unannounced, .shutDown, .event: break
       }
     }
   }
@@ -220,7 +226,8 @@ package struct Street: Sendable {
       if event == .requestExpired, let bundle = fields[.app], let app = machines[name]?.apps[bundle], app.link != nil {
         trouble("\(app.actor.name): a request that it answered at once has expired")
       }
-    case .queryReply, .controlReply, .controlText: break
+    case .queryReply(let token, let result): retrieved(name, token, result)
+    case .controlReply, .controlText: break
     }
   }
 
@@ -334,6 +341,7 @@ package struct Street: Sendable {
     for bundle in machine.apps.keys { machine.apps[bundle]?.systemDied(during: reads) }
     machine.fuse = nil
     machine.attaching = [:]
+    machine.queries = [:]
     machine.owners = [:]
     for bundle in machine.apps.keys { machine.apps[bundle]?.link = nil }
     machines[name] = machine

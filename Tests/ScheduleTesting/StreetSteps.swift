@@ -1,6 +1,7 @@
 import AppLink
 import BlueZModel
 import BluetoothSystem
+import BluetoothTypes
 import TimeTypes
 
 /// What happens on a street, step by step.
@@ -25,6 +26,13 @@ extension Street {
     case .unpublish(let app): call(Caller(app, 1)) { app, _ in app.setPublishing(false) }
     case .push(let app): call(Caller(app, 1)) { app, _ in app.push() ?? [] }
     case .flood(let app): call(Caller(app, 1)) { app, _ in app.flood() }
+    case .listen(let app): call(Caller(app, 1)) { app, _ in app.listen() }
+    case .stopListening(let app): call(Caller(app, 1)) { app, _ in app.stopListening() }
+    case .openChannel(let caller, let target):
+      if let psm = psm(of: target) { call(caller) { $0.openChannel($1, target, psm: psm) } }
+    case .watch(let caller): call(caller) { $0.watch($1) }
+    case .stopWatching(let caller): call(caller) { $0.stopWatching($1) }
+    case .retrieve(let caller): retrieve(caller)
     case .open(let app), .leave(let app), .quit(let app), .reclaim(let app): userActs(step, app)
     case .bluetooth(let machine, let isOn): setBluetooth(machine, isOn)
     case .killApp(let app): if let actor = cast[app] { endProcess(actor.machine, actor.bundle) }
@@ -44,6 +52,15 @@ extension Street {
       for machine in cast.machines { command(.plug(machine: machine, isOn: true)) }
       // A pairing under way may leave a bond on one side a moment later.
       for _ in 0..<10 where !forgetPairings() { pass(.milliseconds(100)) }
+    case .forgetBonds(let machine):
+      guard world.isRunning(machine) else { return }
+      hasOneSidedBonds = true
+      reference.mayLackBonds = true
+      for name in machines.keys {
+        for bundle in machines[name]?.apps.keys.sorted() ?? [] { machines[name]?.apps[bundle]?.mayLackBonds = true }
+      }
+      command(.plug(machine: machine, isOn: true))
+      command(.forgetPairings(machine: machine))
     case .wake(let machine): open.append(.system(machine, .resumedFromSleep))
     case .press(let machine): open.append(.system(machine, .memoryPressure))
     case .plug(let machine, let isOn): command(.plug(machine: machine, isOn: isOn))
@@ -54,6 +71,11 @@ extension Street {
     case .pass(let milliseconds): pass(.milliseconds(Int64(milliseconds)))
     }
     run()
+  }
+
+  /// The PSM of the channel that a target's app publishes.
+  private func psm(of target: Target) -> UInt16? {
+    cast.actors.first { $0.target == target }.flatMap { app($0.name)?.psm }
   }
 
   private func place(of machine: String) -> Int { cast.machines.firstIndex(of: machine) ?? 0 }
@@ -119,6 +141,18 @@ extension Street {
     open.append(.system(machine, .control(request, AnswerToken(0))))
   }
 
+  // MARK: L2CAP channels
+
+  /// Apps open channels and send nothing over them. A channel ends with its link.
+  mutating func take(_ effect: BlueZModel.ChannelEffect, of name: String) {
+    // If the system has died since its call, nobody gets the answer.
+    guard case .openCredit(_, let client, let call, let mtu, let device) = effect, machines[name]?.client == client
+    else { return }
+    let channel = ChannelDescriptor(owning: -1) { _ in }
+    open.append(
+      .system(name, .daemon(.reply(call, .success(.creditChannel(channel, mtu: mtu, device: device))))))
+  }
+
   // MARK: A whole machine
 
   private mutating func reboot(_ name: String, _ end: WorldCommand) {
@@ -150,6 +184,10 @@ extension Street {
       carryOut(.power(machine: name, on: true))
     }
     pass(.seconds(5))
+    if hasOneSidedBonds {
+      hasOneSidedBonds = false
+      carryOut(.unpair)
+    }
     for actor in cast.actors where actor.target != nil {
       carryOut(.open(actor.name))
       pass(until: { $0.app(actor.name)?.link != nil }, atMost: .seconds(120))
@@ -164,6 +202,8 @@ extension Street {
     missing += missingPromises { _ in true }
     pass(.seconds(60))
     missing += exchangeValues()
+    missing += openChannels()
+    missing += missedLinks()
     missing += letGo()
     return missing + complaints
   }
@@ -242,6 +282,52 @@ extension Street {
       }
     }
     return missing
+  }
+
+  /// Each channel that is published can be opened, and both sides hear of it.
+  private mutating func openChannels() -> [String] {
+    let before = channels
+    var psms: [Target: UInt16] = [:]
+    for target in Target.allCases { psms[target] = psm(of: target) }
+    var wanted = 0
+    forEachConnected { app, number, target in
+      guard let psm = psms[target] else { return [] }
+      let requests = app.openChannel(number, target, psm: psm)
+      wanted += requests.count
+      return requests
+    }
+    let untold = cast.actors.filter { actor in
+      guard let app = app(actor.name), let number = app.publisher, let manager = app.managers[number] else {
+        return false
+      }
+      return manager.channel != nil && manager.channel?.psm == nil
+    }
+    guard untold.isEmpty else { return untold.map { "\($0.name) was never told its PSM" } }
+    guard wanted > 0 else { return [] }
+    pass(.seconds(30))
+    let (opened, taken) = (channels.opened - before.opened, channels.taken - before.taken)
+    guard (opened, taken) != (wanted, wanted) else { return [] }
+    return ["of \(wanted) L2CAP channels \(opened) were opened, and \(taken) heard of by the other side"]
+  }
+
+  private var channels: (opened: Int, taken: Int) {
+    cast.actors.compactMap { app($0.name)?.disk }
+      .reduce((0, 0)) { ($0.0 + $1.channelsOpened, $0.1 + $1.channelsTaken) }
+  }
+
+  /// Whoever watches links knows which there are.
+  private func missedLinks() -> [String] {
+    cast.actors.flatMap { actor -> [String] in
+      guard let app = app(actor.name), app.process != nil, !app.isSuspended else { return [] }
+      return app.managers.sorted { $0.key < $1.key }.flatMap { number, manager in
+        (manager.watched ?? [:]).sorted { $0.key < $1.key }.compactMap { peer, isThere -> String? in
+          guard let target = machines[actor.machine]?.target(peer),
+            isLinked(actor.machine, cast.machine(of: target)) != isThere
+          else { return nil }
+          return "\(actor.name).\(number): told last that the link to \(target) is \(isThere ? "there" : "gone")"
+        }
+      }
+    }
   }
 
   private mutating func forEachConnected(_ make: (inout ModelApp, Int, Target) -> [Request]) {

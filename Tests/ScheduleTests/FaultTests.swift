@@ -71,6 +71,12 @@ struct FaultTests {
       "publish lock; open ann; connect ann.1 lock; subscribe ann.1 lock; pass 10000; reboot phone"
     ),
     .connectsAtOnce: (1, "open cat; publish cat; open dan; scan dan.1; pass 1000; delay dan.1 cat"),
+    .neverListens: (1, "open lock; listen lock"),
+    .losesChannels: (1, "open lock; open ann; connect ann.1 lock; listen lock"),
+    .losesWatchedLinks: (
+      1, "open cat; publish cat; open ann; watch ann.1; open bob; connect bob.1 cat; pass 10000; cancel bob.1 cat"
+    ),
+    .tellsWatchedLinksTwice: (1, "open ann; watch ann.1; open bob; connect bob.1 cat"),
     .pushesNothing: (1, "open ann; connect ann.1 cat; subscribe ann.1 cat"),
   ]
 

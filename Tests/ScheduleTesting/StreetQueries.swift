@@ -1,0 +1,38 @@
+import AppLink
+import BluetoothSystem
+import BluetoothTypes
+
+/// What an app asks its system without waiting for an event.
+struct StreetQuery: Sendable, Hashable {
+  var caller: Caller
+  var wanted: [PeerIdentifier]
+}
+
+/// `retrievePeripherals(withIdentifiers:)`: an identifier that an app has learned is good for ever.
+extension Street {
+  mutating func retrieve(_ caller: Caller) {
+    guard let actor = cast[caller.app], var machine = machines[actor.machine], let app = machine.apps[actor.bundle],
+      let link = app.link, app.mayCall(caller.manager)
+    else { return }
+    let query = StreetQuery(caller: caller, wanted: app.disk.identifiers.values.sorted())
+    machine.lastQuery += 1
+    let token = AnswerToken(machine.lastQuery)
+    machine.queries[token] = query
+    machines[actor.machine] = machine
+    let manager = ManagerIdentifier(UInt32(caller.manager))
+    open.append(.system(actor.machine, .query(link, .retrievePeripherals(manager, query.wanted), token)))
+  }
+
+  mutating func retrieved(_ name: String, _ token: AnswerToken, _ result: Result<QueryReply, AppLinkError>) {
+    guard let query = machines[name]?.queries.removeValue(forKey: token) else { return }
+    switch result {
+    case .success(let found):
+      let lost = query.wanted.count - Set(found.map(\.identifier)).intersection(query.wanted).count
+      if lost > 0 { trouble("\(query.caller): \(lost) of \(query.wanted.count) identifiers mean nothing any more") }
+    // The app may have died, or dropped the manager, in the same moment.
+    case .failure(let error): if isThere(query.caller) { trouble("\(query.caller): \(error)") }
+    }
+  }
+
+  private func isThere(_ caller: Caller) -> Bool { app(caller.app)?.managers[caller.manager] != nil }
+}
