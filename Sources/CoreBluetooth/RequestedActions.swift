@@ -30,6 +30,8 @@ struct RequestedActions {
     waiting.removeAll { $0 === action }
   }
 
-  /// The system is gone, and with it everybody who waits.
-  mutating func withdrawAll() { for identifier in open.keys { withdraw(identifier) } }
+  /// The system is gone, and with it everybody who waits. The app is told in the order in which it was asked.
+  mutating func withdrawAll() {
+    for identifier in open.keys.sorted(by: { $0.rawValue < $1.rawValue }) { withdraw(identifier) }
+  }
 }

@@ -13,6 +13,17 @@ import TimeTypes
     desk.handle(.control(.performAction(bundleIdentifier: Desk.bundle, name: name), token))
   }
 
+  /// An app in the background that has taken a user's action and not answered it.
+  private func askedInBackground() -> Desk {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.settle()
+    desk.leave()
+    ask(&desk)
+    desk.settle()
+    return desk
+  }
+
   private func replies(_ desk: Desk, _ token: AnswerToken = Self.token) -> [Result<Void, AppLinkError>] {
     desk.effects.compactMap { effect in
       guard case .controlReply(token, let result) = effect else { return nil }
@@ -156,12 +167,7 @@ import TimeTypes
   @Test("L8: an app is told that its user gives up, and the user is told what the app says became of it")
   func givenUp() throws {
     for isAsleep in [false, true] {
-      var desk = Desk()
-      desk.connectAndSubscribe()
-      desk.settle()
-      desk.leave()
-      ask(&desk)
-      desk.settle()
+      var desk = askedInBackground()
       // However long an app may take, it may have been suspended meanwhile.
       if isAsleep { desk.pass(.seconds(30)) }
       desk.handle(.withdrawn(AnswerToken(78)))
@@ -195,12 +201,7 @@ import TimeTypes
   @Test("L8: an app that does not say what became of it leaves nobody waiting, and a hung one does not do it later")
   func givenUpInVain() throws {
     for isHung in [false, true] {
-      var desk = Desk()
-      desk.connectAndSubscribe()
-      desk.settle()
-      desk.leave()
-      ask(&desk)
-      desk.settle()
+      var desk = askedInBackground()
       desk.handle(.withdrawn(Self.token))
       if !isHung { desk.settle() }
       desk.pass(.milliseconds(4_999))
@@ -213,12 +214,7 @@ import TimeTypes
 
   @Test("L8: an app is told in time that its user waits no longer, so that it does nothing after that")
   func waitedTooLong() throws {
-    var desk = Desk()
-    desk.connectAndSubscribe()
-    desk.settle()
-    desk.leave()
-    ask(&desk)
-    desk.settle()
+    var desk = askedInBackground()
     desk.pass(.milliseconds(39_999))
     #expect(withdrawals(desk).isEmpty)
     desk.pass(.milliseconds(1))
