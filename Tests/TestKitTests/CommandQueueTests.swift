@@ -120,6 +120,49 @@ struct CommandQueueTests {
     #expect(seen.time == .zero)
   }
 
+  /// Asks for something in a job on a queue of its own as soon as Bluetooth is on, and computes in the same job.
+  private final class BusyApp: NSObject, CBCentralManagerDelegate, @unchecked Sendable {
+    private let queue: DispatchQueue
+    private let compute: @Sendable () -> Void
+    private var central: CBCentralManager?
+
+    init(on queue: DispatchQueue, compute: @escaping @Sendable () -> Void) {
+      (self.queue, self.compute) = (queue, compute)
+      super.init()
+      central = CBCentralManager(delegate: self, queue: DispatchQueue(label: "bluetooth"))
+    }
+
+    func centralManagerDidUpdateState(_ central: CBCentralManager) {
+      guard central.state == .poweredOn else { return }
+      queue.async { [compute] in
+        central.scanForPeripherals(withServices: nil)
+        compute()
+      }
+    }
+  }
+
+  @Test("H6: a job that has asked for something and computes since is waited for, however long it takes")
+  func busyJob() async {
+    let home = SimulatedHome(seed: 11)
+    home.addMachine("phone")
+    let (begin, end) = (Seen(), Seen())
+    home.install("org.example.busy", on: "phone", backgroundModes: []) { launch in
+      let queue = DispatchQueue(label: "busy")
+      launch.wait(for: queue)
+      return BusyApp(on: queue) {
+        begin.note(launch.clock.now)
+        // Four times as long as a job is waited for whose thread sleeps.
+        let computed = ContinuousClock.now + .seconds(1)
+        while ContinuousClock.now < computed {}
+        end.note(launch.clock.now)
+      }
+    }
+    home.open("org.example.busy")
+    await home.advance(by: .seconds(60))
+    #expect(begin.time != nil && end.time == begin.time)
+    #expect(home.log(of: "org.example.busy").misuses.isEmpty)
+  }
+
   private final class Seen: @unchecked Sendable {
     private let lock = NSLock()
     private var noted: Duration?
