@@ -326,6 +326,19 @@ public struct SimulatedLaunch: Sendable {
     try process.run(body)
   }
 
+  /// Makes an object on the main actor with the app's identity, such as a view model, which makes its managers there. From then on, time
+  /// also waits for what is on the main queue.
+  ///
+  /// The main thread has to be free: a test of the main actor awaits the home, and does not block its thread.
+  public func onMainActor(_ make: @MainActor () -> AnyObject) -> AnyObject {
+    wait(for: .main)
+    func made() -> Made { run { MainActor.assumeIsolated { Made(object: make()) } } }
+    return (Thread.isMainThread ? made() : DispatchQueue.main.sync(execute: made)).object
+  }
+
+  /// An object of the main actor, which nothing else uses yet.
+  private struct Made: @unchecked Sendable { let object: AnyObject }
+
   /// Time waits until what is on this queue has run: for work that delegate calls put on a queue of the app's own.
   ///
   /// A job there may wait for the answer to what it has asked of Bluetooth, as with a semaphore or a condition. Time passes then.
