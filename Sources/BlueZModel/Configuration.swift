@@ -22,6 +22,9 @@ package struct BlueZConfiguration: Sendable {
   /// The connection interval of the links that this machine makes, 7.5 ms to 4 s. The kernel asks for 30 to 50 ms, and
   /// controllers tend to choose the shortest.
   package var connectionInterval: Duration = .milliseconds(30)
+  /// Whether bluetoothd publishes Device Information, as it does by itself. What a test writes as a device of its own has only the
+  /// services that the test gives it.
+  package var hasDeviceInformation = true
   package var quirks = Quirks()
   package var timings = Timings()
 

@@ -210,6 +210,7 @@ extension LocalDatabase {
       try generic.addCharacteristic(WellKnownUUID.databaseHash, .read, .readable, .databaseHash)
       // bluetoothd reserves ten handles here and does not use all of them.
       insert(generic.service(path: nil, through: 15))
+      guard configuration.hasDeviceInformation else { return }
       var information = ServiceBuilder(WellKnownUUID.deviceInformation, at: nextHandle)
       try information.addCharacteristic(WellKnownUUID.plugAndPlay, .read, .readable, .fixed(PlugAndPlay.own.bytes))
       insert(information.service(path: nil))

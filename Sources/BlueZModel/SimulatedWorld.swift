@@ -96,6 +96,7 @@ package struct SimulatedWorld: Sendable {
     configuration.adapterNumber = machine.adapterNumber
     configuration.isExperimental = machine.isExperimental
     configuration.connectionInterval = machine.connectionInterval
+    configuration.hasDeviceInformation = machine.hasDeviceInformation
     machines[machine.name] = BlueZModel(configuration: configuration, storage: machine.storage)
     if machine.adapterNumber > 0 { rememberSiblings(of: machine.name) }
     pending.append(.radio(.addController(controller, at: machine.position)))

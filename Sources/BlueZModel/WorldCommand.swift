@@ -16,6 +16,8 @@ package struct SimulatedMachine: Sendable {
   package var isExperimental = false
   /// The connection interval of the links that it makes (`BlueZConfiguration.connectionInterval`).
   package var connectionInterval: Duration = .milliseconds(30)
+  /// Whether its bluetoothd publishes Device Information (`BlueZConfiguration.hasDeviceInformation`).
+  package var hasDeviceInformation = true
   package init(
     name: String, position: Position = Position(x: 0, y: 0), address: DeviceAddress? = nil, isPrivate: Bool = false,
     storage: BlueZStorage = BlueZStorage()

@@ -367,6 +367,7 @@ final class HomeEngine: @unchecked Sendable {
     case .store(let change): machines[name]?.stored.apply(change)
     case .bluez(let message):
       guard let client = machines[name]?.client else { return }
+      let message = manners[name]?.announced.added(to: message) ?? message
       work.append(.world(.message(machine: name, from: client, message)))
     case .event(let event, let link):
       guard let process = process(link, on: name) else { return }

@@ -106,6 +106,7 @@ extension SimulatedHome {
 struct HomeManners: Sendable {
   var connections = SimulatedPeripheral.Connections.accepted
   var signal = SimulatedPeripheral.Signal.byDistance
+  var announced = AnnouncedData()
   /// Everything else. `all` adds `connections` and `signal` to it.
   var world = MachineManners()
 

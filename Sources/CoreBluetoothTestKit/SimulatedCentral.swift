@@ -1,27 +1,83 @@
 import CoreBluetooth
 import Foundation
 
-/// A central in a simulated home. It is a machine of its own, and opens L2CAP channels to peripherals or to apps when
-/// the test says so. `SimulatedHome` moves it, switches it off and reboots it by its name.
+/// A central in a simulated home. It is a machine of its own, and does with peripherals, or with apps that publish, what the test says:
+/// it reads, writes, subscribes, and opens L2CAP channels. `SimulatedHome` moves it, switches it off and reboots it by its name.
+///
+/// It looks for a peripheral that advertises the service, connects to it, and stays connected. It waits for the peripheral as long as
+/// it takes, and does one thing after the other.
 public final class SimulatedCentral: @unchecked Sendable {
-  /// A channel that is to be opened.
-  fileprivate struct Wish {
+  /// What is to be done with a service.
+  struct Wish {
+    enum Act {
+      /// Without a PSM, it is read from a characteristic of the service.
+      case open(psm: CBL2CAPPSM?, SimulatedChannel)
+      case read(SimulatedAccess)
+      case write(Data, CBCharacteristicWriteType, SimulatedAccess)
+      case notify(Bool, SimulatedAccess)
+    }
     let service: CBUUID
-    /// `nil` if the PSM is to be read from a characteristic of the service.
-    let psm: CBL2CAPPSM?
-    let channel: SimulatedChannel
+    let characteristic: CBUUID
+    let act: Act
   }
 
   public let name: String
   private let lock = NSLock()
   private var wishes: [Wish] = []
+  private var received: [(uuid: CBUUID, value: Data)] = []
   /// `nil` while the central is off.
   private weak var run: CentralRun?
 
   init(name: String) { self.name = name }
 
-  /// Looks for a peripheral that advertises this service, connects to it, and opens a channel. It waits for the peripheral as
-  /// long as it takes, and opens channels one after the other.
+  // MARK: Characteristics
+
+  /// Reads a characteristic. Each UUID is as `CBUUID(string:)` takes it.
+  /// - Returns: what becomes of it: the value, or an error.
+  @discardableResult
+  public func read(_ characteristic: String, of service: String) -> SimulatedAccess {
+    access(characteristic, service) { .read($0) }
+  }
+
+  /// Writes to a characteristic.
+  ///
+  /// - Returns: what becomes of it. A write without response is done as soon as it is sent.
+  @discardableResult
+  public func write(
+    _ value: Data, to characteristic: String, of service: String, type: CBCharacteristicWriteType = .withResponse
+  ) -> SimulatedAccess { access(characteristic, service) { .write(value, type, $0) } }
+
+  /// Subscribes to a characteristic's notifications or indications. They are in ``values(of:)``.
+  @discardableResult
+  public func subscribe(to characteristic: String, of service: String) -> SimulatedAccess {
+    access(characteristic, service) { .notify(true, $0) }
+  }
+
+  /// Ends a subscription.
+  @discardableResult
+  public func unsubscribe(from characteristic: String, of service: String) -> SimulatedAccess {
+    access(characteristic, service) { .notify(false, $0) }
+  }
+
+  /// The values that were notified or indicated, in order.
+  public func values(of characteristic: String) -> [Data] {
+    let uuid = CBUUID(string: characteristic)
+    return lock.withLock { received.filter { $0.uuid == uuid }.map(\.value) }
+  }
+
+  private func access(
+    _ characteristic: String, _ service: String, _ act: (SimulatedAccess) -> Wish.Act
+  ) -> SimulatedAccess {
+    let access = SimulatedAccess()
+    add(
+      Wish(
+        service: CBUUID(string: service), characteristic: CBUUID(string: characteristic), act: act(access)))
+    return access
+  }
+
+  // MARK: Channels
+
+  /// Opens an L2CAP channel to a peripheral that has this service.
   /// - Parameters:
   ///   - service: A UUID as `CBUUID(string:)` takes it.
   ///   - psm: Without one, it is read from the service's characteristic `CBUUIDL2CAPPSMCharacteristicString`.
@@ -29,139 +85,53 @@ public final class SimulatedCentral: @unchecked Sendable {
   @discardableResult
   public func openChannel(to service: String, psm: CBL2CAPPSM? = nil) -> SimulatedChannel {
     let channel = SimulatedChannel(psm: psm ?? 0)
-    let run = lock.withLock {
-      wishes.append(Wish(service: CBUUID(string: service), psm: psm, channel: channel))
-      return self.run
-    }
-    run?.goOn()
+    add(
+      Wish(
+        service: CBUUID(string: service), characteristic: CBUUID(string: CBUUIDL2CAPPSMCharacteristicString),
+        act: .open(psm: psm, channel)))
     return channel
   }
 
-  /// Ends the links that it has, and with them the channels.
+  /// Ends the links that it has, and with them the channels and subscriptions.
   public func disconnect() { lock.withLock { run }?.disconnect() }
 
   // MARK: One run
 
   func launch(_ launch: SimulatedLaunch) -> AnyObject { CentralRun(self, launch) }
-  fileprivate func begin(_ run: CentralRun) { lock.withLock { self.run = run } }
-  fileprivate var next: Wish? { lock.withLock { wishes.first } }
+  func begin(_ run: CentralRun) { lock.withLock { self.run = run } }
+  var next: Wish? { lock.withLock { wishes.first } }
+
+  private func add(_ wish: Wish) {
+    let run = lock.withLock {
+      wishes.append(wish)
+      return self.run
+    }
+    run?.goOn()
+  }
 
   /// The first wish is fulfilled, or never will be.
-  fileprivate func finish() -> Wish? { lock.withLock { wishes.isEmpty ? nil : wishes.removeFirst() } }
+  func finish() -> Wish? { lock.withLock { wishes.isEmpty ? nil : wishes.removeFirst() } }
+
+  func receive(_ value: Data, _ uuid: CBUUID) { lock.withLock { received.append((uuid, value)) } }
 }
 
-/// The central's app: it runs while its machine is on. Everything but `goOn` and `disconnect` runs on its queue.
-private final class CentralRun: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
-  private static let psmCharacteristic = CBUUID(string: CBUUIDL2CAPPSMCharacteristicString)
-  private let central: SimulatedCentral
-  private let launch: SimulatedLaunch
-  private let queue: DispatchQueue
-  // Set once, in `init`.
-  private var manager: CBCentralManager?
-  /// The peripherals that were found, by the service that was looked for.
-  private var known: [CBUUID: CBPeripheral] = [:]
-  /// The service for which a channel is being opened.
-  private var current: CBUUID?
+/// What becomes of something that a ``SimulatedCentral`` does with a characteristic.
+public final class SimulatedAccess: @unchecked Sendable {
+  private let lock = NSLock()
+  private var result: Result<Data?, any Error>?
 
-  init(_ central: SimulatedCentral, _ launch: SimulatedLaunch) {
-    (self.central, self.launch) = (central, launch)
-    queue = DispatchQueue(label: central.name)
-    super.init()
-    manager = CBCentralManager(delegate: self, queue: queue)
-    central.begin(self)
+  init() {}
+
+  /// Whether it has ended, with or without success.
+  public var isDone: Bool { lock.withLock { result != nil } }
+
+  /// The value that was read, or `nil`.
+  public var value: Data? { lock.withLock { try? result?.get() } }
+
+  /// Why it has failed, as an app is told: a `CBATTError` or a `CBError`.
+  public var error: (any Error)? {
+    lock.withLock { if case .failure(let error)? = result { error } else { nil } }
   }
 
-  func goOn() { perform { [self] in fulfilNext() } }
-
-  /// Does what the test asks for on the queue, before time passes.
-  private func perform(_ work: @escaping @Sendable () -> Void) {
-    let hold = launch.hold()
-    queue.async {
-      work()
-      hold.release()
-    }
-  }
-
-  func disconnect() {
-    perform { [self] in
-      for peripheral in Set(known.values) { manager?.cancelPeripheralConnection(peripheral) }
-    }
-  }
-
-  private func fulfilNext() {
-    guard let manager, manager.state == .poweredOn, current == nil, let wish = central.next else { return }
-    current = wish.service
-    guard let peripheral = known[wish.service] else { return manager.scanForPeripherals(withServices: [wish.service]) }
-    if peripheral.state == .connected { use(peripheral) } else { manager.connect(peripheral) }
-  }
-
-  private func use(_ peripheral: CBPeripheral) {
-    guard let wish = central.next else { return }
-    if let psm = wish.psm { peripheral.openL2CAPChannel(psm) } else { peripheral.discoverServices([wish.service]) }
-  }
-
-  private func finish(_ peripheral: CBPeripheral, _ body: (SimulatedChannel) -> Void) {
-    guard let current, known[current] == peripheral else { return }
-    self.current = nil
-    if let wish = central.finish() { body(wish.channel) }
-    fulfilNext()
-  }
-
-  private func fail(_ peripheral: CBPeripheral, _ error: any Error) { finish(peripheral) { $0.end(error) } }
-
-  func centralManagerDidUpdateState(_ central: CBCentralManager) {
-    // A request ends when the radio goes off, and is made again when it is on.
-    current = nil
-    fulfilNext()
-  }
-
-  func centralManager(
-    _ central: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
-    rssi signal: NSNumber
-  ) {
-    guard let current, known[current] == nil else { return }
-    central.stopScan()
-    known[current] = peripheral
-    peripheral.delegate = self
-    if peripheral.state == .connected { use(peripheral) } else { central.connect(peripheral) }
-  }
-
-  func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
-    if let current, known[current] == peripheral { use(peripheral) }
-  }
-
-  func centralManager(
-    _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
-  ) { fail(peripheral, error ?? CBError(.peripheralDisconnected)) }
-
-  func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
-    guard let current, let service = peripheral.services?.first(where: { $0.uuid == current }) else {
-      return fail(peripheral, error ?? CBError(.uuidNotAllowed))
-    }
-    peripheral.discoverCharacteristics([Self.psmCharacteristic], for: service)
-  }
-
-  func peripheral(
-    _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: (any Error)?
-  ) {
-    guard let characteristic = service.characteristics?.first(where: { $0.uuid == Self.psmCharacteristic }) else {
-      return fail(peripheral, error ?? CBATTError(.attributeNotFound))
-    }
-    peripheral.readValue(for: characteristic)
-  }
-
-  func peripheral(_ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?) {
-    guard characteristic.uuid == Self.psmCharacteristic else { return }
-    guard error == nil, let value = characteristic.value.map(Array.init), (1...2).contains(value.count) else {
-      return fail(peripheral, error ?? CBATTError(.invalidAttributeValueLength))
-    }
-    peripheral.openL2CAPChannel(value.reversed().reduce(0) { $0 << 8 | UInt16($1) })
-  }
-
-  func peripheral(_ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?) {
-    guard let channel else { return fail(peripheral, error ?? CBError(.unknown)) }
-    finish(peripheral) { $0.begin(channel, on: queue) }
-  }
-
-  func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {}
+  func end(_ result: Result<Data?, any Error>) { lock.withLock { self.result = result } }
 }

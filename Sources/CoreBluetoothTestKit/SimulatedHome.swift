@@ -93,14 +93,16 @@ public final class SimulatedHome: Sendable {
     _ name: String, x: Double = 0, y: Double = 0, services: [SimulatedService]
   ) -> SimulatedPeripheral {
     let peripheral = SimulatedPeripheral(name: name, services: services, engine: engine)
-    addMachine(name, x: x, y: y)
+    var machine = SimulatedMachine(name: name, position: Position(x: x, y: y))
+    machine.hasDeviceInformation = false
+    engine.run { [machine] in $0.addMachine(machine) }
     install(
       Self.scriptPrefix + "peripheral." + name, on: name, backgroundModes: ["bluetooth-peripheral"], keepAlive: true
     ) { launch in peripheral.launch(launch) }
     return peripheral
   }
 
-  /// Adds a central that the test writes itself: a machine of its own, which opens L2CAP channels to peripherals.
+  /// Adds a central that the test writes itself: a machine of its own, which reads, writes, subscribes and opens L2CAP channels.
   @discardableResult
   public func addCentral(_ name: String, x: Double = 0, y: Double = 0) -> SimulatedCentral {
     let central = SimulatedCentral(name: name)

@@ -161,14 +161,14 @@ public final class SimulatedPeripheral: @unchecked Sendable {
   public var localName: String {
     get { lock.withLock { announced } }
     set {
-      let run = lock.withLock {
-        announced = newValue
-        return self.run
-      }
+      lock.withLock { announced = newValue }
       engine?.rename(name, to: newValue)
-      run?.advertiseAnew()
+      advertiseAnew()
     }
   }
+
+  /// What it advertises has changed.
+  func advertiseAnew() { lock.withLock { run }?.advertiseAnew() }
 
   // MARK: Answers
 
@@ -203,6 +203,23 @@ public final class SimulatedPeripheral: @unchecked Sendable {
       return self.run
     }
     run?.send(value, identifier)
+  }
+
+  /// Is told of each write to a characteristic from now on, before the central is: for a peripheral that does what it is told, and
+  /// answers by notifications.
+  ///
+  /// - Parameters:
+  ///   - uuid: A characteristic that the peripheral has now. What its ``SimulatedCharacteristic`` does with writes is replaced.
+  ///   - body: Is given the peripheral and the value. It may throw, and set values, as `write` of a ``SimulatedCharacteristic``.
+  public func whenWritten(
+    _ uuid: String, perform body: @escaping @Sendable (SimulatedPeripheral, Data) throws -> Void
+  ) {
+    let identifier = known(uuid)
+    lock.withLock {
+      characteristics[identifier]?.write = { [weak self] value in
+        if let self { try body(self, value) }
+      }
+    }
   }
 
   /// How many centrals are subscribed to a characteristic. When one subscribes, all that are connected count, because
