@@ -106,7 +106,10 @@ extension BluetoothSystem {
     if isDenied(key) { return emit(.queryReply(token, .success([]))) }
     switch query {
     case .retrievePeripherals(_, let wanted):
-      let known = wanted.prefix(configuration.peripheralLimit).filter { peers[$0] != nil || bluez.device($0) != nil }
+      // Also those that no app holds and bluetoothd no longer shows: an app without restoration has kept an identifier.
+      let known = wanted.prefix(configuration.peripheralLimit).filter {
+        peers[$0] != nil || bluez.device($0) != nil || identifiers.address(of: $0) != nil
+      }
       emit(.queryReply(token, .success(known.map { snapshot($0, key) })))
     case .retrieveConnectedPeripherals(_, let services):
       let connected = bluez.devices.connectedDevices.filter { device in

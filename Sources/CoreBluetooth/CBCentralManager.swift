@@ -153,8 +153,9 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
 
   // MARK: Retrieving
 
-  /// Peripherals that this machine knows, in the order of `identifiers`; unknown ones are left out. While the system
-  /// is away, only those for which this manager already has an object.
+  /// Peripherals that this machine knows, in the order of `identifiers`; unknown ones are left out. It knows those that an app holds or
+  /// that have a bond, and the last few thousand that it has heard or connected since latchkeyd started. While the system is away, only
+  /// those for which this manager already has an object.
   @discardableResult
   open func retrievePeripherals(withIdentifiers identifiers: [UUID]) -> [CBPeripheral] {
     guard acceptsCommands("retrievePeripherals(withIdentifiers:)") else { return [] }
