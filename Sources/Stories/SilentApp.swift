@@ -3,12 +3,18 @@ import Journal
 import JournalEvents
 import Worlds
 
-/// Why an app may have been silent while a story waited for a record of it, for the story's author.
+/// Why an app may have been silent while a story waited for a record of it, or is not there for a step, for the story's
+/// author.
 struct SilentApp {
   private static let bluetoothModes: Set = ["bluetooth-central", "bluetooth-peripheral"]
 
   let app: InstalledApp
   let machine: String
+
+  init(_ app: InstalledApp, on machine: String) {
+    self.app = app
+    self.machine = machine
+  }
 
   /// The app that records this, if only one app on one machine can. Otherwise `nil`.
   init?(_ pattern: EventPattern, _ machines: [MachineDescription]) {

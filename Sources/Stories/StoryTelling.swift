@@ -37,7 +37,7 @@ extension ScenarioRun {
     case .ask(let machine, let question): try ask(question, on: machine, words)
     case .provision(let machine, let door): try provision(machine, at: door, words)
     case .killApp(let machine, let app):
-      let pid = try world.machine(machine).process(of: app)
+      let pid = try running(app, on: machine, toBe: "killed")
       try mark(
         .appKilled, machine: machine, message: words, fields: [.app: app.bundleIdentifier, .pid: "\(pid)"])
       try world.machine(machine).kill(app)
@@ -100,7 +100,20 @@ extension ScenarioRun {
     try world.machine(machine).control(request)
   }
 
+  /// The process of an app that a step needs alive. What the step is about can't happen to one that does not run, and a
+  /// story that went on would prove something else than it says.
+  private func running(_ app: InstalledApp, on machine: String, toBe done: String) throws -> Int32 {
+    do {
+      return try world.machine(machine).process(of: app)
+    } catch let error as WorldError {
+      throw Stopped(
+        reason: "\(error), and can't be \(done)" + SilentApp(app, on: machine).reason(chronicle.entries)
+          + "; a step before has to open it, or to wait until its system has started it again")
+    }
+  }
+
   private func hold(_ app: InstalledApp, on machine: String, isHung: Bool, _ words: String) throws {
+    if isHung { _ = try running(app, on: machine, toBe: "hung") }
     try mark(
       isHung ? .appHung : .appContinued, machine: machine, message: words,
       fields: [.app: app.bundleIdentifier])
