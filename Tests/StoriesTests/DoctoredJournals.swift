@@ -4,7 +4,7 @@ import StoryTesting
 
 @testable import Stories
 
-/// Stories that went well, each altered so that one promise must come out as broken or not judged.
+/// Stories that went well, each altered so that one promise must come out as broken, as not judged, or as kept all the same.
 extension PromiseTests {
   struct Doctored: Sendable, CustomStringConvertible {
     let promise: String
@@ -54,6 +54,16 @@ extension PromiseTests {
       dead.without(Recorded.Lock.boltMoved)
         .inserting(Recorded.Lock.modeChanged, [.mode: "passage"], before: Recorded.Story.ownerLeft)
         .inserting(Recorded.Lock.modeChanged, [.mode: "normal"], before: Recorded.Story.daemonKilled), .notJudged),
+    .init(
+      "locked-on-leaving", "in passage mode, and locked by the lock when that ended later",
+      dead.without(Recorded.Lock.boltMoved)
+        .inserting(Recorded.Lock.modeChanged, [.mode: "passage"], before: Recorded.Story.ownerLeft)
+        .inserting(Recorded.Lock.modeChanged, [.mode: "normal"], before: Recorded.Story.daemonKilled)
+        .inserting(Recorded.Lock.boltMoved, [.to: "locked", .cause: "leaving"], before: Recorded.Story.daemonKilled),
+      .notJudged),
+    .init(
+      "locked-on-leaving", "locked, and in passage mode only a day later",
+      dead.inserting(Recorded.Lock.modeChanged, [.mode: "passage"], before: Recorded.Story.daemonKilled), .kept),
     .init(
       "locked-on-leaving", "not locked, and in passage mode only a day later",
       dead.without(Recorded.Lock.boltMoved)

@@ -71,6 +71,19 @@ struct OwnersAtHomeTests {
     }
   }
 
+  @Test("L2: a lock that locks behind the last owner has not locked, hours late, behind the one who left before")
+  func lockedBehindAnother() throws {
+    let story =
+      home + [
+        leaves(100, "alice"), link(116, "alice", isUp: false), leaves(4000, "bob"), link(4016, "bob", isUp: false),
+        line(4026, "door", Recorded.Lock.boltMoved, [.to: "locked", .cause: "leaving", .record: "2"]),
+        comes(9000, "bob", from: 200), comes(9100, "alice", from: 200),
+      ]
+    let result = try judge("locked-on-leaving", story)
+    #expect(result.judgement == .kept && result.reason.contains("bob stayed"), "\(result.reason)")
+    #expect(result.reason.contains("locked 26.000 s after leaving"), "\(result.reason)")
+  }
+
   @Test("L2: somebody who is linked again after the door's machine went down has stayed")
   func stayedOverReboot() throws {
     let left =

@@ -47,12 +47,7 @@ enum LeavingPromises {
       if let locked = hand.first(where: { $0[.to] == "locked" }) {
         return evidence.neverJudged("a hand had locked the bolt before the lock did", [left, locked])
       }
-      if let machine = stayed(evidence, absence, door: door) {
-        return evidence.neverJudged("\(machine) stayed: the lock locks behind the last phone that leaves", [left])
-      }
-      if let passage = passageMode(evidence, absence, door: door) {
-        return evidence.neverJudged("the lock was in passage mode, in which it locks nothing", [passage])
-      }
+      if let finding = nothingToLock(evidence, absence, door: door) { return finding }
       if let jams = jammed(evidence, absence, door: door) {
         return evidence.neverJudged(
           "the bolt jammed, and the lock tried to lock it \(jams.count == 1 ? "once" : "\(jams.count) times")", jams)
@@ -60,6 +55,11 @@ enum LeavingPromises {
       if let finding = evidence.turnedBack(absence) { return finding }
       return evidence.missing(
         "the bolt did not lock while the owner was away", since: absence.departure, moves.isEmpty ? [left] : moves)
+    }
+    // A lock that had nothing to lock behind this owner may lock hours later: when its mode ends, or behind another
+    // owner.
+    if first.t > lockingLimit(evidence, absence), let finding = nothingToLock(evidence, absence, door: door) {
+      return finding
     }
     // Another owner's phone may open the door later, or another owner may leave. Each of these has an absence of its
     // own.
@@ -70,6 +70,17 @@ enum LeavingPromises {
       return .broken("the bolt moved \(moves.count) times while the owner was away", moves)
     }
     return .kept("locked \(elapsed(from: left, to: first)) after leaving", [first])
+  }
+
+  /// Not judged, if the bolt had to stay unlocked when this owner left. Otherwise `nil`.
+  private static func nothingToLock(_ evidence: Evidence, _ absence: Absence, door: String) -> Finding? {
+    if let machine = stayed(evidence, absence, door: door) {
+      return evidence.neverJudged(
+        "\(machine) stayed: the lock locks behind the last phone that leaves", [evidence.entries[absence.departure]])
+    }
+    return passageMode(evidence, absence, door: door).map {
+      evidence.neverJudged("the lock was in passage mode, in which it locks nothing", [$0])
+    }
   }
 
   /// How long a lock may take to lock behind its owner, in nanoseconds. The link must be lost first, and the lock then
