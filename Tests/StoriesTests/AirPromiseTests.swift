@@ -85,4 +85,15 @@ import Testing
     limits.scanPercentAtMost = 12
     #expect(judge(.scanned, off, limits, from: 4).judgement == .kept)
   }
+
+  @Test("H1, B3: a machine that does not scan at all scans for no more of the time than it may")
+  func silentScan() {
+    var limits = AirContent()
+    limits.scanPercentAtMost = 20
+    #expect(judge(.scanned, advertising, limits, from: 6).judgement == .kept)
+    limits.scanPercentAtLeast = 1
+    #expect(judge(.scanned, advertising, limits, from: 6).judgement == .broken)
+    limits.scanPercentAtMost = nil
+    #expect(judge(.scanned, advertising, limits, from: 6).judgement == .broken)
+  }
 }

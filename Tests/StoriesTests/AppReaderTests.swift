@@ -215,7 +215,7 @@ struct AppReaderTests {
       ("told: {app: collector, event: mtuChanged}", "an app is told of no 'mtuChanged'"),
       ("not told: {app: collector, event: updateCredit}", "an app is told of no 'updateCredit'"),
       ("woken: {app: collector, machine: wrist}", "machine 'wrist' has no app 'collector'"),
-      ("woken: {app: collector, exactly: many}", "whole number from 0 up, not 'many'"),
+      ("woken: {app: collector, exactly: many}", "whole number from 0 to 1000000, not 'many'"),
       ("woken: {app: collector, exactly: 1, at least: 1}", "leaves no room"),
       ("woken: {app: collector, at least: 3, at most: 2}", "is more than its 'at most'"),
       ("not woken: {app: collector, at least: 3}", "unknown key 'at least'"),

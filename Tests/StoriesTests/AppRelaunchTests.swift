@@ -77,6 +77,30 @@ struct AppRelaunchTests {
     #expect(judge(.told, event: "connected", entries).judgement == .broken)
   }
 
+  @Test(
+    "S10: a promise that lets something happen never is not judged of an app that never ran, whatever its limit",
+    arguments: [0, 1, 3])
+  func neverRanWithLimit(_ most: Int) {
+    for (least, judgement) in [(0, Judgement.notJudged), (1, .broken)] where least <= most {
+      var expectation = Stories.Expectation(kind: .told, app: Self.app, machines: ["phone"])
+      expectation.times = .init(atLeast: least, atMost: most)
+      let result = expectation.promise.judge(
+        Evidence([step(.machineDown, at: 0)], machines: StoryJournal.machines), scope: "test")
+      #expect(result.judgement == judgement, "\(least) to \(most): \(result.reason)")
+    }
+  }
+
+  @Test("S10: a promise of something that is to happen exactly never says so in its name")
+  func namedNever() {
+    var expectation = Stories.Expectation(kind: .relaunched, app: Self.app, machines: ["phone"])
+    #expect(expectation.name == "relaunched: collector")
+    expectation.times = .never
+    #expect(expectation.name == "relaunched: collector, never")
+    var other = Stories.Expectation(kind: .notRelaunched, app: Self.app, machines: ["phone"])
+    other.times = .never
+    #expect(other.name == "not relaunched: collector")
+  }
+
   @Test("S10: an app that was told out of order breaks 'restored in order', whatever the story does then")
   func outOfOrder() {
     let entries = [launch()] + told("stateChanged", at: 0) + [step(.appKilled, at: 1)]

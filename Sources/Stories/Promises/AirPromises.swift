@@ -15,7 +15,10 @@ enum AirPromises {
     case .notOnTheAir: return judge.silent
     case .scanned:
       guard let scan = judge.scans.first else {
-        return evidence.missing("\(machine) did not scan", since: evidence.window.lowerBound)
+        let reason = "\(machine) did not scan"
+        // As with `at most` of other promises, a limit alone lets it be never.
+        let isOnlyLimited = judge.content.scanPercentAtMost != nil && (judge.content.scanPercentAtLeast ?? 0) == 0
+        return isOnlyLimited ? .kept(reason) : evidence.missing(reason, since: evidence.window.lowerBound)
       }
       guard judge.content.scanPercentAtLeast != nil || judge.content.scanPercentAtMost != nil else {
         return .kept("\(machine) scanned", [scan])

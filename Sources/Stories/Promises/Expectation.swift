@@ -23,6 +23,9 @@ package struct Expectation: Sendable, Equatable {
     case scanned
     case notScanned = "not scanned"
     case openedOnlyFor = "opened only for"
+
+    /// Whether the name itself says that an app's event is to happen never.
+    var isNever: Bool { [.notTold, .notWoken, .notRelaunched, .notAlerted, .notRecorded].contains(self) }
   }
 
   /// How often something is to happen.
@@ -69,7 +72,7 @@ package struct Expectation: Sendable, Equatable {
     for (key, value) in fields.sorted(by: { $0.key < $1.key }) { text += " \(key)=\(value)" }
     if !identifiers.isEmpty { text += ", restoring \(identifiers.joined(separator: ", "))" }
     if let words = air.words { text += ", \(words)" }
-    if times != .once, times != .never { text += ", \(times.words)" }
+    if times != .once, !kind.isNever { text += ", \(times.words)" }
     return text
   }
 

@@ -116,6 +116,9 @@ struct ExpectationReader {
         guard let text = node.scalar?.string, !text.isEmpty else {
           throw reader.error("'restoring' lists restore identifiers", at: "restoring")
         }
+        guard !expectation.identifiers.contains(text) else {
+          throw reader.error("'restoring' lists '\(text)' twice", at: "restoring")
+        }
         expectation.identifiers.append(text)
       }
     case .alerted, .notAlerted: expectation.text = try reader.optionalText("text")
@@ -159,11 +162,11 @@ struct ExpectationReader {
   }
 
   private func times(_ kind: Expectation.Kind, _ reader: MappingReader) throws(ScenarioError) -> Expectation.Times {
-    if [.notTold, .notWoken, .notRelaunched, .notAlerted, .notRecorded].contains(kind) { return .never }
+    if kind.isNever { return .never }
     func number(_ key: String) throws(ScenarioError) -> Int? {
       guard let text = try reader.optionalText(key) else { return nil }
       guard let number = Int(text), (0...1_000_000).contains(number) else {
-        throw reader.error("'\(key)' of \(reader.subject) is a whole number from 0 up, not '\(text)'", at: key)
+        throw reader.error("'\(key)' of \(reader.subject) is a whole number from 0 to 1000000, not '\(text)'", at: key)
       }
       return number
     }
@@ -236,7 +239,13 @@ struct ExpectationReader {
       guard let text = node.scalar?.string, let service = BluetoothUUID(text) else {
         throw reader.error("'\(key)' of \(reader.subject) lists service UUIDs, such as 180D", at: key)
       }
+      guard !services.contains("\(service)") else {
+        throw reader.error("'\(key)' of \(reader.subject) lists '\(text)' twice", at: key)
+      }
       services.append("\(service)")
+    }
+    guard !services.isEmpty else {
+      throw reader.error("'\(key)' of \(reader.subject) lists no service; leave it out, or list some", at: key)
     }
     return services
   }
