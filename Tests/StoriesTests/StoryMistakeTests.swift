@@ -125,6 +125,66 @@ struct StoryMistakeTests {
   }
 
   @Test(
+    "H7: promises of one list that contradict each other are refused, with the line of the second",
+    arguments: [
+      ("woken: {app: agent}", "not woken: {app: agent}"),
+      ("not woken: {app: agent}", "woken: {app: agent, by: connected}"),
+      ("not relaunched: {app: agent}", "relaunched: {app: agent, restoring: [a]}"),
+      ("woken: {app: agent, exactly: 3}", "woken: {app: agent, exactly: 4}"),
+      ("woken: {app: agent, at most: 3}", "woken: {app: agent, at least: 4}"),
+      (
+        "not recorded: {app: lock, event: bolt.moved}",
+        "recorded: {app: lock, event: bolt.moved, fields: {to: locked}}"
+      ),
+      ("not alerted: {app: agent, text: door}", "alerted: {app: agent, text: the door is open}"),
+      ("not alerted: {app: agent}", "alerted: {app: agent, text: door}"),
+      ("on the air: {machine: door, name: absent}", "not on the air: {machine: door}"),
+      ("not scanned: {machine: phone}", "scanned: {machine: phone}"),
+      ("scanned: {machine: phone, percent at least: 50}", "scanned: {machine: phone, percent at most: 20}"),
+    ])
+  func contradictory(_ one: String, _ other: String) throws {
+    for (first, second) in [(one, other), (other, one)] {
+      let error = try #require(
+        refusal("steps: [{pass: 1s}]\npromises:\n  - \(first)\n  - \(second)\n"), "\(first), \(second)")
+      #expect(error.line == 8 && error.problem.hasSuffix("' of line 7: nothing could keep both"), "\(error)")
+    }
+  }
+
+  @Test(
+    "H7: promises of one list that a story could keep both are taken",
+    arguments: [
+      ("woken: {app: agent}", "woken: {app: agent, at most: 3}"),
+      ("not woken: {app: agent, by: disconnected}", "woken: {app: agent}"),
+      ("not woken: {app: agent}", "woken: {app: lock}"),
+      (
+        "not recorded: {app: lock, event: bolt.moved, fields: {to: locked}}",
+        "recorded: {app: lock, event: bolt.moved}"
+      ),
+      ("not alerted: {app: agent, text: the door is open}", "alerted: {app: agent, text: door}"),
+      ("on the air: {machine: door, name: absent}", "not on the air: {machine: door, name: present}"),
+      ("on the air: {machine: door}", "not on the air: {machine: phone}"),
+      ("not scanned: {machine: phone}", "scanned: {machine: phone, percent at most: 20}"),
+      ("scanned: {machine: phone, percent at least: 20}", "scanned: {machine: phone, percent at most: 20}"),
+      ("woken: {app: agent, exactly: 0}", "not woken: {app: agent}"),
+    ])
+  func compatible(_ one: String, _ other: String) {
+    #expect(refusal("steps: [{pass: 1s}]\npromises:\n  - \(one)\n  - \(other)\n") == nil)
+  }
+
+  @Test(
+    "H7: a list in a promise that has something twice, or nothing, is refused",
+    arguments: [
+      ("relaunched: {app: agent, restoring: [a, a]}", "'restoring' lists 'a' twice"),
+      ("on the air: {machine: door, lists: [180D, 180D]}", "lists '180D' twice"),
+      ("on the air: {machine: door, omits: []}", "lists no service"),
+      ("woken: {app: agent, exactly: 1000001}", "is a whole number from 0 to 1000000, not '1000001'"),
+    ])
+  func lists(_ promise: String, problem: String) throws {
+    let error = try #require(refusal("steps: [{pass: 1s}]\npromises:\n  - \(promise)\n"))
+    #expect(error.line == 7 && error.problem.contains(problem), "\(error)")
+  }
+
+  @Test(
     "H7: a value that a field can have is taken",
     arguments: [
       "{event: bolt.moved, fields: {to: locked, cause: relock, record: 7}}",

@@ -238,6 +238,14 @@ package struct ScenarioParser {
         throw ScenarioError(
           file: file, line: reference.line, problem: "the promise '\(reference.name)' is listed twice in '\(key)'")
       }
+      if let expectation = reference.expectation,
+        let other = references.first(where: { $0.expectation?.contradicts(expectation) ?? false })
+      {
+        let place = other.line.map { " of line \($0)" } ?? ""
+        throw ScenarioError(
+          file: file, line: reference.line,
+          problem: "the promise '\(reference.name)' contradicts '\(other.name)'\(place): nothing could keep both")
+      }
       references.append(reference)
     }
     return references
