@@ -84,8 +84,7 @@ enum AdvertisementCodec {
     case Kind.solicit16: return uuids(body, 2, &data.solicitedServiceUUIDs)
     case Kind.solicit32: return uuids(body, 4, &data.solicitedServiceUUIDs)
     case Kind.solicit128: return uuids(body, 16, &data.solicitedServiceUUIDs)
-    case Kind.shortName: if data.localName == nil { data.localName = String(decoding: body, as: UTF8.self) }
-    case Kind.name: data.localName = String(decoding: body, as: UTF8.self)
+    case Kind.shortName, Kind.name: data.localName = name(body)
     case Kind.transmitPower:
       guard let power = body.first else { return false }
       data.transmitPowerLevel = Int8(bitPattern: power)
@@ -101,6 +100,33 @@ enum AdvertisementCodec {
     default: break
     }
     return true
+  }
+
+  /// A name as bluetoothd reads it. A name that is not UTF-8, such as one that was cut within a letter, is taken for ASCII
+  /// with a space for each other byte (src/eir.c, name2utf8).
+  private static func name(_ body: [UInt8]) -> String {
+    let end = body.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0
+    let bytes = body[..<end]
+    if !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) { return text }
+    let ascii = bytes.prefix { $0 != 0 }.map { $0 < 0x80 ? $0 : UInt8(ascii: " ") }
+    let isSpace: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || (0x09...0x0D).contains($0) }
+    guard let first = ascii.firstIndex(where: { !isSpace($0) }), let last = ascii.lastIndex(where: { !isSpace($0) })
+    else { return "" }
+    return String(decoding: ascii[first...last], as: UTF8.self)
+  }
+
+  /// Whether the last name in an advertisement and its scan response is only the beginning of one.
+  static func shortensName(_ report: AdvertisementReport) -> Bool {
+    var isShort = false
+    for bytes in [report.data, report.scanResponse ?? []] {
+      var reader = ByteReader(bytes)
+      while let length = reader.byte(), length > 0 {
+        guard let kind = reader.byte(), reader.bytes(Int(length) - 1) != nil else { break }
+        if kind == Kind.shortName { isShort = true }
+        if kind == Kind.name { isShort = false }
+      }
+    }
+    return isShort
   }
 
   private static func uuids(_ body: [UInt8], _ size: Int, _ list: inout [BluetoothUUID]) -> Bool {

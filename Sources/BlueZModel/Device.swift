@@ -70,13 +70,15 @@ struct Device: Sendable {
     vanishesAt = nil
   }
 
-  /// Fields that this advertisement lacks keep the values of earlier ones: a device may send several advertisements.
+  /// Fields that this advertisement lacks, except the flags, keep the values of earlier ones: a device may send several
+  /// advertisements.
   /// - Parameter replacing: manufacturer, service and other data replace the earlier data instead of adding to it.
   mutating func hear(_ data: AdvertisementData, _ report: AdvertisementReport, replacing: Bool, at now: Instant) {
     wasSeen(at: now)
     rssi = report.rssi
     if let power = data.transmitPowerLevel { advertised.transmitPowerLevel = power }
-    if let flags = data.flags { advertised.flags = flags }
+    // Flags count as 0 when there are none (src/eir.c, eir_parse).
+    advertised.flags = data.flags ?? 0
     if replacing, !data.manufacturerData.isEmpty { advertised.manufacturerData = [:] }
     if replacing, !data.serviceData.isEmpty { advertised.serviceData = [:] }
     advertised.manufacturerData.merge(data.manufacturerData) { $1 }

@@ -135,7 +135,10 @@ extension BlueZModel {
       // The removal of an icon is not reported.
       if Device.icon(after.appearance ?? 0) != nil { changed(path, \Device1.icon) }
     }
-    if let name = data.localName { setName(name, of: path) }
+    // The beginning of a name does not replace a known one.
+    if let name = data.localName, name != after.name, after.name == nil || !AdvertisementCodec.shortensName(report) {
+      setName(name, of: path)
+    }
     addUUIDs(data.serviceUUIDs, to: path)
     // Real bluetoothd gathers changes. Here every advertisement has its own signal.
     flushChanges()

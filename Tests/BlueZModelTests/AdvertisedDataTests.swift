@@ -59,6 +59,50 @@ import TimeTypes
     #expect(bench.changes(InterfaceName.device, "AdvertisingData").map(\.value) == [Self.data([0x26: [3], 0x24: [6]])])
   }
 
+  @Test("H4: an advertisement without flags has the flags 0")
+  func flags() throws {
+    var bench = Bench()
+    bench.call(Bench.phone, Bench.adapter, .setDiscoveryFilter(DiscoveryFilter(rssi: -120)))
+    bench.call(Bench.phone, Bench.adapter, .startDiscovery)
+    func flags(_ bench: Bench) -> Value? { bench.lockPath.flatMap { bench.device($0, "AdvertisingFlags") } }
+    #expect(register([:], &bench)?.isSuccess == true)
+    bench.run(.seconds(3))
+    #expect(flags(bench) == .bytes([6]))
+    #expect(bench.ask(Bench.door, Bench.adapter, .unregisterAdvertisement(path: Self.path))?.isSuccess == true)
+    #expect(register(["Type": .string("broadcast"), "Discoverable": .bool(false)], &bench)?.isSuccess == true)
+    bench.run(.seconds(3))
+    #expect(flags(bench) == .bytes([0]))
+  }
+
+  @Test("H4: the beginning of a name does not replace a name that is known")
+  func shortenedName() throws {
+    var bench = Bench()
+    let name = "The front door of the house in the lane"
+    #expect(register(["LocalName": .string(name)], &bench)?.isSuccess == true)
+    let device = try found(&bench)
+    #expect(bench.device(device, "Name") == .string(String(name.prefix(29))))
+    bench.call(Bench.phone, device, .connect)
+    let isNamed = bench.run(within: .seconds(20)) { $0.device(device, "Name") == .string(Bench.door) }
+    #expect(isNamed, "the link tells the whole name")
+    #expect(bench.ask(Bench.phone, device, .disconnect)?.isSuccess == true)
+    bench.run(.seconds(10))
+    #expect(bench.device(device, "Name") == .string(Bench.door))
+  }
+
+  @Test(
+    "H4: a name that is cut within a letter is read as ASCII",
+    arguments: [
+      (String(repeating: "a", count: 28) + "üb", String(repeating: "a", count: 28)),
+      ("aü" + String(repeating: "b", count: 25) + "üc", "a  " + String(repeating: "b", count: 25)),
+      ("aü" + String(repeating: "b", count: 24) + "üc", "aü" + String(repeating: "b", count: 24) + "ü"),
+    ])
+  func cutName(_ name: String, _ heard: String) throws {
+    var bench = Bench()
+    #expect(register(["LocalName": .string(name)], &bench)?.isSuccess == true)
+    let device = try found(&bench)
+    #expect(bench.device(device, "Name") == .string(heard))
+  }
+
   @Test("H4: an advertisement's scan response has the services, the data and as much of the name as fits")
   func scanResponse() throws {
     var bench = Bench()
