@@ -126,7 +126,7 @@ struct ApplicationReader {
   /// object.
   private func checkFlags() throws(Failure) {
     for one in characteristics.values.joined() { _ = try CharacteristicFlags(one.properties.flags) }
-    for one in descriptors.values.joined() { _ = try CharacteristicFlags(one.properties.flags) }
+    for one in descriptors.values.joined() { _ = try CharacteristicFlags(ofDescriptor: one.properties.flags) }
   }
 
   /// How many handles bluetoothd reserves for a service.
@@ -171,7 +171,7 @@ struct ApplicationReader {
         for descriptor in descriptors[characteristic.path] ?? [] {
           let properties = descriptor.properties
           let handle = try builder.addDescriptor(
-            Self.uuid(properties.uuid), CharacteristicFlags(properties.flags).permissions,
+            Self.uuid(properties.uuid), CharacteristicFlags(ofDescriptor: properties.flags).permissions,
             .application(client, descriptor.path), at: Self.handle(properties))
           Self.assign(descriptor, handle, &assigned)
         }
@@ -242,6 +242,12 @@ struct CharacteristicFlags {
       take(flag)
     }
     if extended != 0 { properties.insert(.extendedProperties) }
+  }
+
+  /// A descriptor's words are fewer: those for reads and writes with a response (parse_desc_flags).
+  init(ofDescriptor flags: [String]?) throws(ApplicationReader.Failure) {
+    try self.init(flags)
+    guard properties.isSubset(of: [.read, .write]) else { throw .invalid }
   }
 
   private mutating func take(_ flag: GATTFlag) {

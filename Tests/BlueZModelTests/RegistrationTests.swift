@@ -42,6 +42,28 @@ import TimeTypes
         == .failed("Failed to create entry in database"))
   }
 
+  @Test(
+    "C8: a descriptor has flags for reads, for writes with a response and for asking first; any other refuses the application",
+    arguments: [
+      ("read", true), ("write", true), ("secure-write", true), ("encrypt-authenticated-read", true),
+      ("authorize", true), ("write-without-response", false), ("notify", false), ("broadcast", false),
+      ("reliable-write", false), ("extended-properties", false), ("authenticated-signed-writes", false),
+      ("encrypt-notify", false), ("loud", false),
+    ])
+  func descriptorFlags(_ flag: String, _ isAllowed: Bool) throws {
+    var bench = Bench()
+    var objects = Self.services(1)
+    let characteristic = try #require(objects.first { $0.value[InterfaceName.gattCharacteristic] != nil }?.key)
+    objects[characteristic.appending("text")] = [
+      InterfaceName.gattDescriptor: [
+        "UUID": .string("2901"), "Characteristic": .path(characteristic), "Flags": .strings(["read", flag]),
+      ]
+    ]
+    let answer = bench.ask(
+      Bench.door, Bench.adapter, .registerApplication(root: ObjectPath(unchecked: "/many"), objects: objects))
+    #expect(answer?.error == (isAllowed ? nil : .failed("No valid service object found")))
+  }
+
   @Test("C11: a read goes between the questions about forty services that come, and not behind them")
   func reading() throws {
     var bench = Bench()
