@@ -93,8 +93,9 @@ package enum Request: Sendable, Hashable {
   case requestDefaultAgent(path: ObjectPath)
   case unregisterAgent(path: ObjectPath)
 
-  // ProfileManager1. `uuid` is `nil` if the text is none that bluetoothd knows; `isServer`: others may connect to it.
-  case registerProfile(path: ObjectPath, uuid: BluetoothUUID?, isServer: Bool)
+  // ProfileManager1. `name` is a UUID or another text that may name one (`ProfileName`); `isServer`: others may connect
+  // to it.
+  case registerProfile(path: ObjectPath, name: String, isServer: Bool)
   case unregisterProfile(path: ObjectPath)
 
   /// The RSSI of the live connection to the device at the call's path. D-Bus has no such method: the carrier uses HCI

@@ -84,10 +84,10 @@ enum RequestCoding {
     case .requestDefaultAgent(let path):
       return standard(InterfaceName.agentManager, "RequestDefaultAgent", [.path(path)])
     case .unregisterAgent(let path): return standard(InterfaceName.agentManager, "UnregisterAgent", [.path(path)])
-    case .registerProfile(let path, let uuid, let isServer):
+    case .registerProfile(let path, let name, let isServer):
       return standard(
         InterfaceName.profileManager, "RegisterProfile",
-        [.path(path), .string(uuid?.description ?? ""), .properties(isServer ? [:] : ["Role": .string("client")])])
+        [.path(path), .string(name), .properties(isServer ? [:] : ["Role": .string("client")])])
     case .unregisterProfile(let path):
       return standard(InterfaceName.profileManager, "UnregisterProfile", [.path(path)])
     case .readConnectionRSSI: return standard(Interfaces1.simulatedController, "ReadConnectionRSSI")
@@ -175,7 +175,7 @@ enum RequestCoding {
       let role = option("Role", try arguments.properties(2))?.stringValue
       return .request(
         .registerProfile(
-          path: try arguments.path(0), uuid: ProfileName.uuid(try arguments.string(1)), isServer: role != "client"))
+          path: try arguments.path(0), name: try arguments.string(1), isServer: role != "client"))
     case (InterfaceName.profileManager, "UnregisterProfile"):
       return .request(.unregisterProfile(path: try arguments.path(0)))
     case (Interfaces1.simulatedController, "ReadConnectionRSSI"): return .request(.readConnectionRSSI)

@@ -4,22 +4,42 @@ import BusValue
 
 /// ProfileManager1: clients' profiles of classic Bluetooth (src/profile.c in BlueZ). No device ever uses one.
 struct Profiles: Sendable {
-  /// The services that an adapter announces, by client and path. `nil` for a profile that only connects to others.
-  private var profiles: [ClientIdentifier: [ObjectPath: BluetoothUUID?]] = [:]
+  private struct Profile {
+    /// Its UUID as bluetoothd keeps it: a whole UUID as the client has written it, or what another name stands for.
+    var text: String
+    /// The service that adapters announce. `nil` for a profile that only connects to others.
+    var announced: BluetoothUUID?
+  }
+
+  private var profiles: [ClientIdentifier: [ObjectPath: Profile]] = [:]
 
   /// bluetoothd has no such limit.
   private static let limit = 512
 
-  var uuids: Set<BluetoothUUID> { Set(profiles.values.flatMap { $0.values.compactMap { $0 } }) }
+  /// bluetoothd's own profiles of classic Bluetooth that have a UUID on this side: two of its network plugin, and
+  /// input (profiles/network/manager.c, profiles/input/manager.c).
+  private static let own = Set([0x1116, 0x1115, 0x1124].map { BluetoothUUID($0 as UInt16).description })
+
+  var uuids: Set<BluetoothUUID> { Set(profiles.values.flatMap { $0.values.compactMap(\.announced) }) }
+
+  /// Whether a profile has this UUID. bluetoothd compares texts, so another spelling is another UUID (src/profile.c,
+  /// btd_profile_find_uuid).
+  private func isTaken(_ text: String) -> Bool {
+    Self.own.contains(text) || profiles.values.contains { $0.values.contains { $0.text == text } }
+  }
 
   /// The answer to a method of ProfileManager1, or `nil` for any other method.
   mutating func answer(_ request: Request, from client: ClientIdentifier) -> Result<Reply, BlueZError>? {
     switch request {
-    case .registerProfile(let path, let uuid, let isServer):
+    case .registerProfile(let path, let name, let isServer):
       guard profiles[client]?[path] == nil else { return .failure(.alreadyExists) }
-      guard let uuid else { return .failure(.invalidArguments("Invalid arguments in method call")) }
+      guard !isTaken(name) else { return .failure(.notPermitted("UUID already registered")) }
+      guard let uuid = ProfileName.uuid(name) else {
+        return .failure(.invalidArguments("Invalid arguments in method call"))
+      }
       guard profiles[client]?.count ?? 0 < Self.limit else { return .failure(.failed("too many profiles")) }
-      profiles[client, default: [:]].updateValue(isServer ? uuid : nil, forKey: path)
+      profiles[client, default: [:]][path] = Profile(
+        text: name.utf8.count == 36 ? name : uuid.description, announced: isServer ? uuid : nil)
     case .unregisterProfile(let path):
       guard profiles[client]?.removeValue(forKey: path) != nil else { return .failure(.doesNotExist) }
     default: return nil

@@ -66,8 +66,10 @@ struct PropertyTests {
   @Test(
     "H4: a profile is called by a UUID, a word or a whole number",
     arguments: [
-      ("spp", 0x1101), ("0x1101", 0x1101), ("1101", 0x1101), ("12341101", 0x1101), ("", 0), ("door", nil), ("0x", nil),
-      ("1101 and more", nil), ("00001101-0000-1000-8000-00805f9b34fb", 0x1101),
+      ("spp", 0x1101), ("0x1101", 0x1101), ("1101", 0x1101), ("00001101", 0x1101), ("12341101", nil), ("", 0),
+      ("door", nil),
+      ("0x", nil), ("HFP-AG", 0x111F), ("pbap-pce", 0x112E), ("map", nil), ("1101 and more", nil),
+      ("00001101-0000-1000-8000-00805f9b34fb", 0x1101),
     ] as [(String, UInt16?)])
   func profileNames(_ text: String, _ number: UInt16?) {
     #expect(ProfileName.uuid(text) == number.map { BluetoothUUID($0) })

@@ -197,30 +197,54 @@ import TimeTypes
     func ask(_ request: Request, _ client: ClientIdentifier = Bench.system) -> BlueZError? {
       bench.ask(Bench.phone, WellKnown.managerPath, request, from: client)?.error
     }
-    func announced() -> Bool {
+    func announced(_ uuid: BluetoothUUID = Bench.service) -> Bool {
       bench.phoneObjects[Bench.adapter]?[InterfaceName.adapter]?["UUIDs"]?.stringsValue?
-        .contains(Bench.service.description) == true
+        .contains(uuid.description) == true
     }
-    let register = Request.registerProfile(path: path, uuid: Bench.service, isServer: true)
-    #expect(ask(.registerProfile(path: path, uuid: nil, isServer: true))?.kind == .invalidArguments)
+    func register(_ name: String = Bench.service.description, isServer: Bool = true) -> Request {
+      .registerProfile(path: path, name: name, isServer: isServer)
+    }
+    #expect(ask(register("door"))?.kind == .invalidArguments)
     #expect(ask(.unregisterProfile(path: path)) == .doesNotExist)
-    #expect(ask(register) == nil)
+    #expect(ask(register()) == nil)
     #expect(announced())
-    #expect(ask(register) == .alreadyExists)
-    #expect(ask(.registerProfile(path: path, uuid: nil, isServer: true)) == .alreadyExists)
+    #expect(ask(register()) == .alreadyExists)
+    #expect(ask(register("door")) == .alreadyExists)
     #expect(ask(.unregisterProfile(path: path), other) == .doesNotExist)
     #expect(ask(.unregisterProfile(path: path)) == nil)
     #expect(!announced())
-    #expect(ask(.registerProfile(path: path, uuid: Bench.service, isServer: false)) == nil)
+    #expect(ask(register(isServer: false)) == nil)
     #expect(!announced())
-    #expect(ask(register, other) == nil)
-    #expect(announced())
+    #expect(ask(register(Bench.offer.description), other) == nil)
+    #expect(announced(Bench.offer))
     bench.vanish(Bench.phone, other)
-    #expect(!announced())
+    #expect(!announced(Bench.offer))
     bench.callbacks = []
     bench.command(.stopBluetoothd(machine: Bench.phone, killed: false))
     #expect(bench.callbacks.map(\.callback) == [.release(interface: InterfaceName.profile)])
     #expect(bench.callbacks.map(\.path) == [path])
+  }
+
+  @Test("H4: a UUID has one profile, whoever registered it; another spelling of it counts as another UUID")
+  func profileUUIDs() {
+    var bench = Bench()
+    let (other, text) = (ClientIdentifier(":1.77"), Bench.service.description)
+    func ask(_ name: String, _ path: String, _ client: ClientIdentifier = Bench.system) -> BlueZError? {
+      let request = Request.registerProfile(path: ObjectPath(unchecked: path), name: name, isServer: false)
+      return bench.ask(Bench.phone, WellKnown.managerPath, request, from: client)?.error
+    }
+    let taken = BlueZError.notPermitted("UUID already registered")
+    #expect(ask(text, "/a") == nil)
+    #expect(ask(text, "/b") == taken)
+    #expect(ask(text, "/a", other) == taken)
+    #expect(ask(text.uppercased(), "/a", other) == nil)
+    #expect(ask("spp", "/c") == nil)
+    #expect(ask("spp", "/d") == nil, "a word is not compared with the UUID that it stands for")
+    #expect(ask("00001101-0000-1000-8000-00805f9b34fb", "/e") == taken)
+    // bluetoothd's own: a network access point.
+    #expect(ask("00001116-0000-1000-8000-00805f9b34fb", "/e") == taken)
+    bench.vanish(Bench.phone)
+    #expect(ask(text, "/b", other) == nil)
   }
 
   @Test(
