@@ -172,7 +172,7 @@ enum RequestCoding {
     case (InterfaceName.agentManager, "UnregisterAgent"):
       return .request(.unregisterAgent(path: try arguments.path(0)))
     case (InterfaceName.profileManager, "RegisterProfile"):
-      let role = option("Role", try arguments.properties(2))?.stringValue
+      let role = options("Role", try arguments.properties(2)).last?.stringValue
       return .request(
         .registerProfile(
           path: try arguments.path(0), name: try arguments.string(1), isServer: role != "client"))
@@ -197,11 +197,11 @@ enum RequestCoding {
   /// The error of bluetoothd's own parsers, not the bus's.
   static let invalidArguments = BlueZError.invalidArguments("Invalid arguments in method call")
 
-  /// An option, whose name bluetoothd takes in capitals, too (src/gatt-client.c, parse_options; src/profile.c,
-  /// parse_ext_opt).
-  private static func option(_ name: String, _ options: Properties) -> Value? {
-    if let value = options[name] { return value }
-    return options.first { $0.key.lowercased() == name.lowercased() }?.value
+  /// The values of an option, whose name bluetoothd takes in capitals, too (src/gatt-client.c, parse_options;
+  /// src/profile.c, parse_ext_opt). If it is written in several ways, bluetoothd takes the last one in the message. A
+  /// message that was read has no order any more, so the order of the names counts: capitals come first.
+  private static func options(_ name: String, _ options: Properties) -> [Value] {
+    options.filter { $0.key.lowercased() == name.lowercased() }.sorted { $0.key < $1.key }.map(\.value)
   }
 
   private static func properties(_ options: WriteOptions) -> Properties {
@@ -212,10 +212,10 @@ enum RequestCoding {
   }
 
   private static func offset(_ properties: Properties) throws(BusError) -> UInt16 {
-    switch option("offset", properties) {
-    case nil: return 0
-    case .uint16(let offset): return offset
-    case .some: throw BusError(invalidArguments)
+    var offset: UInt16 = 0
+    for value in options("offset", properties) {
+      guard case .uint16(let given) = value else { throw BusError(invalidArguments) }
+      offset = given
     }
   }
 
@@ -224,9 +224,13 @@ enum RequestCoding {
   }
 
   static func kind(_ properties: Properties) throws(BusError) -> WriteOptions.Kind? {
-    guard let value = option("type", properties) else { return nil }
-    guard let text = value.stringValue else { throw BusError(invalidArguments) }
-    guard let kind = WriteOptions.Kind(rawValue: text.lowercased()) else { throw BusError(.notSupported) }
+    var type: String?
+    for value in options("type", properties) {
+      guard let text = value.stringValue else { throw BusError(invalidArguments) }
+      type = text
+    }
+    guard let type else { return nil }
+    guard let kind = WriteOptions.Kind(rawValue: type.lowercased()) else { throw BusError(.notSupported) }
     return kind
   }
 }

@@ -157,6 +157,26 @@ struct RefusalTests {
     #expect(
       try await write(Sample.characteristic, InterfaceName.gattCharacteristic, capitals)
         == .writeValue([1], WriteOptions(kind: .request, offset: 2)))
+    // Of two spellings one always counts, and each must have the right type.
+    for number in 1..<16 {
+      func spelled(_ name: String) -> String {
+        String(name.enumerated().map { number >> $0.offset & 1 == 1 ? Character($0.element.uppercased()) : $0.element })
+      }
+      let spellings: Properties = [
+        spelled("offset"): .uint16(2), "offset": .uint16(3), spelled("type"): .string("reliable"),
+        "type": .string("command"),
+      ]
+      #expect(
+        try await write(Sample.characteristic, InterfaceName.gattCharacteristic, spellings)
+          == .writeValue([1], WriteOptions(kind: .command, offset: 3)))
+    }
+    let refusal = await #expect(throws: BusError.self) {
+      try await peer.call(
+        MethodCall(
+          to: "org.bluez", path: Sample.characteristic, interface: InterfaceName.gattCharacteristic,
+          member: "ReadValue", arguments: [.properties(["offset": .uint16(1), "OFFSET": .byte(2)])]))
+    }
+    #expect(refusal?.name == "org.bluez.Error.InvalidArguments")
     for type in [Value.string("loud"), .byte(1)] {
       #expect(
         try await write(Sample.descriptor, InterfaceName.gattDescriptor, ["type": type])
