@@ -59,6 +59,11 @@ actor BlueZServerSession {
   var lastFetch: UInt64 = 0
   let time: (any TimeSource)?
   private var isClosed = false
+  private var backlog = Backlog<Work>()
+  private var awaitsPause = false
+
+  /// Handles something that came from a client.
+  typealias Work = @Sendable (isolated BlueZServerSession) -> Void
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { bus.unownedExecutor }
 
@@ -85,14 +90,31 @@ actor BlueZServerSession {
   }
 
   /// Handles something that came from a client. Called on the bus's thread.
-  nonisolated func inTurn(
-    of client: String, _ work: @escaping @Sendable (isolated BlueZServerSession) -> Void
-  ) {
-    guard let turns else { return assumeIsolated(work) }
+  nonisolated func inTurn(of client: String, _ work: @escaping Work) {
+    guard let turns else { return assumeIsolated { $0.handle(work, of: client) } }
     turns(client) { self.assumeIsolated(work) }
   }
 
   nonisolated func send(_ message: DaemonMessage, to client: String) { perform { $0.take(message, to: client) } }
+  private func handle(_ work: @escaping Work, of client: String) {
+    for due in backlog.take(work, of: client) { due(self) }
+    awaitPause()
+  }
+
+  private func awaitPause() {
+    guard !awaitsPause, backlog.needsPause, !isClosed else { return }
+    awaitsPause = true
+    bus.assumeIsolated { bus in
+      bus.performInPause { _ in
+        self.assumeIsolated { session in
+          session.awaitsPause = false
+          for due in session.backlog.pause() { due(session) }
+          session.awaitPause()
+        }
+      }
+    }
+  }
+
 
   nonisolated func broadcast(_ signal: Signal) { perform { $0.take(signal) } }
 
@@ -123,6 +145,7 @@ actor BlueZServerSession {
     clients = [:]
     openCalls = [:]
   }
+    backlog = Backlog()
 
   // MARK: Messages from the server
 
