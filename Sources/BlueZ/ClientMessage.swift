@@ -52,6 +52,8 @@ package enum Request: Sendable, Hashable {
   case setDiscoveryFilter(DiscoveryFilter)
   case getDiscoveryFilters
   case removeDevice(ObjectPath)
+  /// With `--experimental` only. The members are Address and AddressType. The reply is `path`.
+  case connectDevice(Properties)
 
   // Device1
   case connect
@@ -60,6 +62,8 @@ package enum Request: Sendable, Hashable {
   case disconnectProfile(BluetoothUUID)
   case pair
   case cancelPairing
+  /// With `--experimental` only. A device of Low Energy has none, so this always fails.
+  case getServiceRecords
 
   // GattCharacteristic1 and GattDescriptor1 (on a descriptor, StartNotify and StopNotify are unknown methods)
   case readValue(offset: UInt16)

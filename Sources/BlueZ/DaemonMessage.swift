@@ -22,6 +22,7 @@ package enum Reply: Sendable, Hashable {
   case properties(Properties)
   case objects(ManagedObjects)
   case strings([String])
+  case path(ObjectPath)
   /// In dBm.
   case rssi(Int8)
   /// The answer to AcquireNotify and AcquireWrite.

@@ -24,6 +24,7 @@ extension Reply {
     case .properties(let properties): properties.byteCount
     case .objects(let objects): objects.byteCount
     case .strings(let texts): texts.byteCount
+    case .path(let path): path.text.utf8.count
     }
   }
 }

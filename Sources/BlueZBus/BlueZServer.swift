@@ -25,6 +25,7 @@ package final class BlueZServer: Sendable {
   private let address: String
   private let logger: Logger
   private let objects: ManagedObjects
+  private let isExperimental: Bool
   private let time: (any TimeSource)?
   private let thread: BusThread?
   private let turns: Turns?
@@ -50,16 +51,19 @@ package final class BlueZServer: Sendable {
   /// describe its objects gets an error after 25 s; without it, the client waits for ever. `onEvent` is called on the
   /// bus's thread, one event at a time, in order.
   ///
+  /// - Parameter isExperimental: whether there are the methods that bluetoothd has only with `--experimental`.
   /// - Parameter thread: a thread that several servers share; `nil` for a thread of its own. On a shared thread, the
   ///   servers are used by work that was enqueued there, not from `onEvent`.
   /// - Parameter turns: decides when a client's message is handled; `nil` to handle each as it arrives.
   package init(
-    address: String, logger: Logger, objects: ManagedObjects = [:], time: (any TimeSource)? = nil,
-    thread: BusThread? = nil, turns: Turns? = nil, onEvent: @escaping @Sendable (BlueZServerEvent) -> Void
+    address: String, logger: Logger, objects: ManagedObjects = [:], isExperimental: Bool = false,
+    time: (any TimeSource)? = nil, thread: BusThread? = nil, turns: Turns? = nil,
+    onEvent: @escaping @Sendable (BlueZServerEvent) -> Void
   ) {
     self.address = address
     self.logger = logger
     self.objects = objects
+    self.isExperimental = isExperimental
     self.time = time
     self.thread = thread
     self.turns = turns
@@ -86,8 +90,8 @@ package final class BlueZServer: Sendable {
       address: BusAddress(address), name: WellKnown.busName, limits: Self.limits, thread: thread,
       messagesPerTurn: thread == nil ? 1 : Self.messagesPerTurn)
     let session = BlueZServerSession(
-      bus: bus, sharesThread: thread != nil, logger: logger, objects: objects, time: time, turns: turns,
-      onEvent: onEvent)
+      bus: bus, sharesThread: thread != nil, logger: logger, objects: objects, isExperimental: isExperimental,
+      time: time, turns: turns, onEvent: onEvent)
     connection.withLock { $0 = Connection(session: session) }
   }
 

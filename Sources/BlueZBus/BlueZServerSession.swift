@@ -69,7 +69,8 @@ actor BlueZServerSession {
 
   /// - Parameter sharesThread: the bus's thread is shared, and used as `BlueZServer` says.
   init(
-    bus: Bus, sharesThread: Bool, logger: Logger, objects: ManagedObjects, time: (any TimeSource)?,
+    bus: Bus, sharesThread: Bool, logger: Logger, objects: ManagedObjects, isExperimental: Bool,
+    time: (any TimeSource)?,
     turns: BlueZServer.Turns?, onEvent: @escaping @Sendable (BlueZServerEvent) -> Void
   ) {
     self.time = time
@@ -77,7 +78,7 @@ actor BlueZServerSession {
     self.sharesThread = sharesThread
     self.turns = turns
     self.logger = logger
-    mirror = ObjectMirror(objects)
+    mirror = ObjectMirror(objects, isExperimental: isExperimental)
     self.onEvent = onEvent
   }
 

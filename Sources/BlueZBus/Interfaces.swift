@@ -22,8 +22,18 @@ enum Interfaces1 {
 
   private static let options = Argument("options", "a{sv}")
 
-  /// A method that clients' characteristics have and bluetoothd's do not.
-  static let confirm = "Confirm"
+  /// What bluetoothd's own objects have with `--experimental`. `Confirm` is left out, because only clients'
+  /// characteristics have it.
+  static let ofExperimentalDaemon = all.mapValues { without(["Confirm"], $0) }
+
+  /// The same without `--experimental` (src/adapter.c, src/device.c).
+  static let ofDaemon = ofExperimentalDaemon.mapValues { without(["ConnectDevice", "GetServiceRecords"], $0) }
+
+  private static func without(_ methods: Set<String>, _ description: InterfaceDescription) -> InterfaceDescription {
+    var description = description
+    description.methods.removeAll { methods.contains($0.name) }
+    return description
+  }
 
   private static func properties<Table: InterfaceTable>(_ table: Table.Type) -> [Property] {
     InterfaceTables.all[Table.interface, default: []].map {
@@ -38,6 +48,8 @@ enum Interfaces1 {
       Method("SetDiscoveryFilter", [Argument("properties", "a{sv}")]),
       Method("GetDiscoveryFilters", returns: [Argument("filters", "as")]),
       Method("RemoveDevice", [Argument("device", "o")]),
+      // It also returns the device's path, which bluetoothd does not describe.
+      Method("ConnectDevice", [Argument("properties", "a{sv}")]),
     ],
     properties: properties(Adapter1.self))
 
@@ -46,6 +58,7 @@ enum Interfaces1 {
     methods: [
       Method("Connect"), Method("Disconnect"), Method("ConnectProfile", [Argument("UUID", "s")]),
       Method("DisconnectProfile", [Argument("UUID", "s")]), Method("Pair"), Method("CancelPairing"),
+      Method("GetServiceRecords", returns: [Argument("Records", "aay")]),
     ],
     properties: properties(Device1.self))
 
@@ -67,7 +80,7 @@ enum Interfaces1 {
       Method("WriteValue", [Argument("value", "ay"), options]),
       Method("AcquireWrite", [options], returns: [Argument("fd", "h"), Argument("mtu", "q")]),
       Method("AcquireNotify", [options], returns: [Argument("fd", "h"), Argument("mtu", "q")]),
-      Method("StartNotify"), Method("StopNotify"), Method(confirm),
+      Method("StartNotify"), Method("StopNotify"), Method("Confirm"),
     ],
     properties: properties(GattCharacteristic1.self))
 

@@ -122,22 +122,22 @@ enum ObjectCoding {
 
   /// The introspection document of an object, or of a path above one. `nil` if there is neither.
   static func introspection(
-    of path: ObjectPath, in objects: ManagedObjects, managerAt root: ObjectPath, ofDaemon: Bool = false
+    of path: ObjectPath, in objects: ManagedObjects, managerAt root: ObjectPath,
+    ofDaemon daemon: [String: InterfaceDescription]? = nil
   ) -> String? {
     let children = Introspection.children(of: path, among: objects.keys)
     guard objects[path] != nil || !children.isEmpty || path == root else { return nil }
     var interfaces = [InterfaceDescription.introspectable]
     if path == root { interfaces.append(.objectManager) }
     if let own = objects[path] {
-      if !ofDaemon || hasProperties(own) { interfaces.append(.properties) }
+      if daemon == nil || hasProperties(own) { interfaces.append(.properties) }
       for (name, properties) in own.sorted(by: { $0.key < $1.key }) {
-        var description = Interfaces1.all[name] ?? InterfaceDescription(name)
-        if ofDaemon {
-          // Describes all properties that the object may have, not only the present ones. `Confirm` is left out,
-          // because only clients' characteristics have it.
-          description.methods.removeAll { $0.name == Interfaces1.confirm }
-        } else {
+        var description = (daemon ?? Interfaces1.all)[name] ?? InterfaceDescription(name)
+        if daemon == nil {
           description.properties = properties.sorted { $0.key < $1.key }.map {
+  ///
+  /// - Parameter daemon: the interfaces of bluetoothd's own objects, with all properties that an object may have. `nil`
+  ///   for objects of a client, which are described by the properties that they have.
             InterfaceDescription.Property($0.key, $0.value.signature)
           }
         }

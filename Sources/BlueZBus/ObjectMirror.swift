@@ -5,8 +5,14 @@ import SystemBus
 /// The objects that a server of org.bluez shows, and what can be answered from them alone.
 struct ObjectMirror {
   private(set) var objects: ManagedObjects
+  /// The interfaces that objects can have.
+  private let descriptions: [String: InterfaceDescription]
 
-  init(_ objects: ManagedObjects) { self.objects = objects }
+  /// - Parameter isExperimental: bluetoothd runs with `--experimental`.
+  init(_ objects: ManagedObjects, isExperimental: Bool) {
+    self.objects = objects
+    descriptions = isExperimental ? Interfaces1.ofExperimentalDaemon : Interfaces1.ofDaemon
+  }
 
   mutating func apply(_ signal: Signal) { ObjectCoding.apply(signal, to: &objects) }
 
@@ -24,8 +30,8 @@ struct ObjectMirror {
       case BusName.properties: ObjectCoding.hasProperties(interfaces) ? .properties : nil
       case Interfaces1.simulatedController:
         interfaces?[InterfaceName.device] == nil && interfaces?[InterfaceName.adapter] == nil
-          ? nil : Interfaces1.all[Interfaces1.simulatedController]
-      case let name?: interfaces?[name] == nil ? nil : Interfaces1.all[name]
+          ? nil : descriptions[Interfaces1.simulatedController]
+      case let name?: interfaces?[name] == nil ? nil : descriptions[name]
       case nil: nil
       }
     guard let description,
@@ -40,9 +46,8 @@ struct ObjectMirror {
     switch (interface, call.member) {
     case (BusName.objectManager, "GetManagedObjects"): return [ObjectCoding.value(objects, ofDaemon: true)]
     case (BusName.introspectable, "Introspect"):
-      guard let text = ObjectCoding.introspection(of: call.path, in: objects, managerAt: .root, ofDaemon: true) else {
-        throw .nothingHandles(call, isObject: false)
-      }
+      guard let text = ObjectCoding.introspection(of: call.path, in: objects, managerAt: .root, ofDaemon: descriptions)
+      else { throw .nothingHandles(call, isObject: false) }
       return [.string(text)]
     case (BusName.properties, "GetAll"): return [.properties(try properties(call, arguments))]
     case (BusName.properties, "Get"):

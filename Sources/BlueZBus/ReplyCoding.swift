@@ -14,6 +14,7 @@ enum ReplyCoding {
     case .properties(let properties): [.properties(properties)]
     case .objects(let objects): [ObjectCoding.value(objects)]
     case .strings(let strings): [.strings(strings)]
+    case .path(let path): [.path(path)]
     case .rssi(let rssi): [.int16(Int16(rssi))]
     case .creditChannel(let channel, let mtu, let device):
       [.path(device), .fileDescriptor(channel.number), .uint16(mtu)]
@@ -32,6 +33,7 @@ enum ReplyCoding {
       return .value(value)
     case .getAllProperties: return first?.propertiesValue.map { .properties($0) }
     case .getDiscoveryFilters: return first?.stringsValue.map { .strings($0) }
+    case .connectDevice: return first?.pathValue.map { .path($0) }
     case .readValue: return first?.bytesValue.map { .bytes($0) }
     case .readConnectionRSSI: return first?.integerValue.flatMap { Int8(exactly: $0) }.map { .rssi($0) }
     case .acquireNotify, .acquireWrite:

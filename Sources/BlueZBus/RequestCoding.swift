@@ -49,6 +49,8 @@ enum RequestCoding {
     case .setDiscoveryFilter(let filter): return adapter("SetDiscoveryFilter", [.properties(filter.members)])
     case .getDiscoveryFilters: return adapter("GetDiscoveryFilters")
     case .removeDevice(let path): return adapter("RemoveDevice", [.path(path)])
+    case .connectDevice(let members): return adapter("ConnectDevice", [.properties(members)])
+    case .getServiceRecords: return device("GetServiceRecords")
     case .connect: return device("Connect")
     case .disconnect: return device("Disconnect")
     case .connectProfile(let uuid): return device("ConnectProfile", [.string(uuid.description)])
@@ -123,6 +125,8 @@ enum RequestCoding {
       return .request(.setDiscoveryFilter(filter))
     case (InterfaceName.adapter, "GetDiscoveryFilters"): return .request(.getDiscoveryFilters)
     case (InterfaceName.adapter, "RemoveDevice"): return .request(.removeDevice(try arguments.path(0)))
+    case (InterfaceName.adapter, "ConnectDevice"): return .request(.connectDevice(try arguments.properties(0)))
+    case (InterfaceName.device, "GetServiceRecords"): return .request(.getServiceRecords)
     case (InterfaceName.device, "Connect"): return .request(.connect)
     case (InterfaceName.device, "Disconnect"): return .request(.disconnect)
     case (InterfaceName.device, "ConnectProfile"):
@@ -217,6 +221,7 @@ enum RequestCoding {
       guard case .uint16(let given) = value else { throw BusError(invalidArguments) }
       offset = given
     }
+    return offset
   }
 
   private static func writeOptions(_ properties: Properties) throws(BusError) -> WriteOptions {

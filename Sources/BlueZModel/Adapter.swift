@@ -130,6 +130,7 @@ extension BlueZModel {
     monitors = Monitors()
     batteryProviders = BatteryProviders()
     profiles = Profiles()
+    addressConnections = AddressConnections()
     callbacks = Callbacks()
     // After an intended stop, only an explicit start follows. After a crash, the service manager restarts bluetoothd.
     restartDeadline = cause == .crashed ? configuration.timings.restartAfterCrash.map { now + $0 } : nil
@@ -231,6 +232,7 @@ extension BlueZModel {
     for path in devices.keys.sorted() {
       failConnect(path, .failed("le-connection-abort-by-local"))
     }
+    failAddressConnections()
     // Sessions end without any message except the property change.
     discovery.endAll()
     refreshDiscovery()
@@ -278,6 +280,7 @@ extension BlueZModel {
     for link in links.keys.sorted() { endLink(link, .connectionTimeout) }
     if isRunning {
       for path in devices.keys.sorted() { failConnect(path, .failed("le-connection-abort-by-local")) }
+      failAddressConnections()
       tell(advertising.releases)
       tell(monitors.releases)
       monitors = Monitors()

@@ -55,11 +55,11 @@ extension BlueZModel {
     kernel.reached.remove(device.address)
   }
 
-  /// Tells the controller which devices to look for: armed devices and those of pending `Connect()` calls, except
-  /// connected ones.
+  /// Tells the controller which devices to look for: armed devices and those of pending `Connect()` and `ConnectDevice()`
+  /// calls, except connected ones.
   mutating func refreshInitiator() {
     guard isRunning, controllerWorks(), adapter.isPowered else { return }
-    var targets = kernel.lingering
+    var targets = kernel.lingering.union(addressTargets)
     for device in devices.values where device.link == nil {
       if let entry = device.autoConnect, !device.isBlocked { targets.insert(entry) }
       let isPairing = device.pairCall != nil && !waitingPairs.contains(device.path)

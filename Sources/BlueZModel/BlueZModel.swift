@@ -142,6 +142,7 @@ package struct BlueZModel: Sendable {
   var monitors = Monitors()
   var batteryProviders = BatteryProviders()
   var profiles = Profiles()
+  var addressConnections = AddressConnections()
   var callbacks = Callbacks()
   var channels = AcquiredChannels()
   var creditChannels = CreditChannels()

@@ -40,6 +40,7 @@ extension BlueZModel {
       reply(to: pending, .success(.strings(DiscoveryFilter.memberNames)))
     case .removeDevice(let device):
       forgetDevice(device, pending)
+    case .connectDevice(let members) where configuration.isExperimental: connectDevice(members, pending)
     case .registerApplication(let root, let objects):
       reply(to: pending, registerApplication(root, objects, from: pending.client))
     case .unregisterApplication(let root):
@@ -72,6 +73,8 @@ extension BlueZModel {
     case .connectProfile: reply(to: pending, .failure(.failed("br-connection-sdp-search")))
     case .disconnectProfile:
       reply(to: pending, .failure(.invalidArguments("Invalid arguments in method call")))
+    case .getServiceRecords where configuration.isExperimental:
+      reply(to: pending, .failure(serviceRecords(of: path)))
     case .readConnectionRSSI:
       guard let link = devices[path]?.link else { return reply(to: pending, .failure(.notConnected)) }
       outbox.append(.readRSSI(RSSIQuery(client: pending.client, call: pending.call), link))

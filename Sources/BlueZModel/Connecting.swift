@@ -101,6 +101,7 @@ extension BlueZModel {
   /// fails later, because the kernel's pairing command ends only by its timeout.
   private mutating func refuseBlocked(_ path: ObjectPath) {
     guard let device = devices[path], device.isBlocked else { return }
+    failAddressConnection(device.address)
     guard device.pairCall != nil else { return failConnect(path, .failed("le-connection-abort-by-local")) }
     devices[path]?.pendingConnect?.isRefused = true
     devices[path]?.pendingConnect?.deadline = now + configuration.timings.refusedPairing
@@ -134,6 +135,7 @@ extension BlueZModel {
     let caller = device.pendingConnect?.caller
     devices[path]?.pendingConnect = nil
     if let caller { reply(to: caller, .success(.none)) }
+    addressConnected(path)
     if device.pairCall != nil, device.bond == nil, links[identifier]?.pairing == nil, !waitingPairs.contains(path) {
       startPairing(identifier)
     }
@@ -170,6 +172,7 @@ extension BlueZModel {
     endBattery(of: path)
     closeChannels(of: path)
     devices[path]?.loseSessionsLink()
+    failAddressConnection(device.address)
     // The link dropped while Connect() waited for it to be usable.
     if device.pendingConnect != nil {
       failConnect(

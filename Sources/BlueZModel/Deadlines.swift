@@ -1,4 +1,5 @@
 import BlueZ
+import BluetoothTypes
 import BusValue
 import TimeTypes
 
@@ -11,6 +12,7 @@ enum Due: Sendable {
   case discoveryRestart
   case temporary(ObjectPath)
   case connect(ObjectPath)
+  case addressConnection(DeviceAddress)
   case disconnect(ObjectPath)
   case transaction(Link.Identifier)
   case pairing(Link.Identifier)
@@ -57,6 +59,7 @@ extension BlueZModel {
     adapter.add(to: &deadlines)
     discovery.add(to: &deadlines)
     addDevices(to: &deadlines)
+    addressConnections.add(to: &deadlines)
     for identifier in links.keys.sorted() { links[identifier]?.add(to: &deadlines) }
     creditChannels.add(to: &deadlines)
     advertising.add(to: &deadlines)
@@ -90,6 +93,7 @@ extension BlueZModel {
     case .discoveryRestart: restartDiscovery()
     case .temporary(let path): removeDevice(path)
     case .connect(let path): connectTimedOut(path)
+    case .addressConnection(let address): failAddressConnection(address)
     case .disconnect(let path): disconnectNow(path)
     case .transaction(let link): endLinkLocally(link, .remoteUserTerminated)
     case .pairing(let link): pairingTimedOut(link)

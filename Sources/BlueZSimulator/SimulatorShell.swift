@@ -310,15 +310,15 @@ extension BlueZSimulator {
     }
 
     private mutating func startServer(_ machine: String, _ objects: ManagedObjects) {
-      guard let address = simulator.machines.first(where: { $0.name == machine })?.busAddress else { return }
+      guard let served = simulator.machines.first(where: { $0.name == machine }) else { return }
       serverCount += 1
       let number = serverCount
       let turns: BlueZServer.Turns = { [weak simulator] client, work in
         simulator?.enqueue(.client(machine: machine, server: number, name: client, work))
       }
       let server = BlueZServer(
-        address: address, logger: simulator.logger, objects: objects, time: simulator.time, thread: thread,
-        turns: simulator.takesTurns ? turns : nil
+        address: served.busAddress, logger: simulator.logger, objects: objects, isExperimental: served.isExperimental,
+        time: simulator.time, thread: thread, turns: simulator.takesTurns ? turns : nil
       ) { [weak simulator] event in
         simulator?.enqueue(.bus(machine: machine, server: number, event))
       }

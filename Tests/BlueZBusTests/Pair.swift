@@ -66,7 +66,9 @@ struct Pair {
 }
 
 func startServer(on bus: PrivateBus, _ events: Inbox<BlueZServerEvent>) throws -> BlueZServer {
-  let server = BlueZServer(address: bus.address.text, logger: logger, objects: Sample.objects) { events.put($0) }
+  let server = BlueZServer(
+    address: bus.address.text, logger: logger, objects: Sample.objects, isExperimental: true
+  ) { events.put($0) }
   try server.start()
   return server
 }

@@ -61,6 +61,8 @@ enum Sample {
     (adapter, .setDiscoveryFilter(DiscoveryFilter()), .success(.none)),
     (adapter, .getDiscoveryFilters, .success(.strings(["UUIDs", "RSSI"]))),
     (adapter, .removeDevice(device), .failure(.doesNotExist)),
+    (adapter, .connectDevice(["Address": .string("C0:FF:EE:00:00:01")]), .success(.path(device))),
+    (device, .getServiceRecords, .failure(.notReady)),
     (device, .connect, .failure(.failed("le-connection-abort-by-local"))),
     (device, .disconnect, .success(.none)),
     (device, .connectProfile(uuid), .failure(.notSupported)),
