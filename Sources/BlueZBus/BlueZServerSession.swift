@@ -96,7 +96,6 @@ actor BlueZServerSession {
     turns(client) { self.assumeIsolated(work) }
   }
 
-  nonisolated func send(_ message: DaemonMessage, to client: String) { perform { $0.take(message, to: client) } }
   private func handle(_ work: @escaping Work, of client: String) {
     for due in backlog.take(work, of: client) { due(self) }
     awaitPause()
@@ -116,6 +115,7 @@ actor BlueZServerSession {
     }
   }
 
+  nonisolated func send(_ message: DaemonMessage, to client: String) { perform { $0.take(message, to: client) } }
 
   nonisolated func broadcast(_ signal: Signal) { perform { $0.take(signal) } }
 
@@ -145,17 +145,19 @@ actor BlueZServerSession {
     isClosed = true
     clients = [:]
     openCalls = [:]
-  }
     backlog = Backlog()
+  }
 
   // MARK: Messages from the server
 
   private func take(_ signal: Signal) {
+    let before = signal.object.flatMap { mirror.objects[$0] }
     mirror.apply(signal)
     if case .interfacesRemoved(let adapter, let interfaces) = signal, interfaces.contains(InterfaceName.gattManager) {
       forgetRegistrations(with: adapter)
     }
-    let outgoing = ObjectCoding.outgoing(signal)
+    let outgoing = ObjectCoding.outgoing(
+      signal, before: before, after: signal.object.flatMap { mirror.objects[$0] })
     bus.assumeIsolated { bus in
       do throws(BusError) {
         try bus.emit(outgoing)
@@ -364,6 +366,16 @@ actor BlueZServerSession {
       guard !applications.isEmpty else { return }
       deliver(.message(from: signal.sender, .serviceRemoved(root: signal.path, path: path)))
     default: break
+    }
+  }
+}
+
+extension Signal {
+  /// The object that gets or loses interfaces.
+  fileprivate var object: ObjectPath? {
+    switch self {
+    case .interfacesAdded(let path, _), .interfacesRemoved(let path, _): path
+    case .propertiesChanged, .disconnected: nil
     }
   }
 }

@@ -24,12 +24,15 @@ enum ObjectCoding {
     interfaces?.values.contains { !$0.isEmpty } == true
   }
 
-  /// - Parameter ofDaemon: whether to include the standard interfaces, which bluetoothd lists with every object.
-  static func value(_ interfaces: Interfaces, ofDaemon: Bool = false) -> Value {
+  /// - Parameters:
+  ///   - ofDaemon: whether to include the standard interfaces, which bluetoothd lists with every object.
+  ///   - known: what the object had before. bluetoothd announces what is new, and so a standard interface only once
+  ///     (BlueZ, gdbus/object.c, g_dbus_register_interface).
+  static func value(_ interfaces: Interfaces, ofDaemon: Bool = false, known: Interfaces? = nil) -> Value {
     var members = interfaces
     if ofDaemon {
-      members[BusName.introspectable] = [:]
-      if hasProperties(interfaces) { members[BusName.properties] = [:] }
+      if known == nil { members[BusName.introspectable] = [:] }
+      if hasProperties(interfaces), !hasProperties(known) { members[BusName.properties] = [:] }
     }
     return .dictionary(
       key: "s", value: "a{sv}",
@@ -48,7 +51,7 @@ enum ObjectCoding {
     var interfaces = Interfaces()
     for (key, properties) in members {
       guard let name = key.stringValue, let properties = properties.propertiesValue else { return nil }
-      if !name.hasPrefix("org.freedesktop.DBus.") { interfaces[name] = properties }
+      if !isStandard(name) { interfaces[name] = properties }
     }
     return interfaces
   }
@@ -63,16 +66,19 @@ enum ObjectCoding {
     return objects
   }
 
-  static func outgoing(_ signal: Signal) -> OutgoingSignal {
+  /// - Parameters:
+  ///   - before: the interfaces of an object that gets or loses some; `nil` if it is new.
+  ///   - after: the same after the signal; `nil` if it is gone.
+  static func outgoing(_ signal: Signal, before: Interfaces? = nil, after: Interfaces? = nil) -> OutgoingSignal {
     switch signal {
     case .interfacesAdded(let path, let added):
       OutgoingSignal(
         path: .root, interface: BusName.objectManager, member: "InterfacesAdded",
-        arguments: [.path(path), value(added, ofDaemon: true)])
+        arguments: [.path(path), value(added, ofDaemon: true, known: before)])
     case .interfacesRemoved(let path, let removed):
       OutgoingSignal(
         path: .root, interface: BusName.objectManager, member: "InterfacesRemoved",
-        arguments: [.path(path), .strings(removed)])
+        arguments: [.path(path), .strings(removedNames(removed, before: before, isGone: after == nil))])
     case .propertiesChanged(let path, let interface, let changed, let invalidated):
       OutgoingSignal(
         path: path, interface: BusName.properties, member: "PropertiesChanged",
@@ -84,6 +90,17 @@ enum ObjectCoding {
     }
   }
 
+  /// An object that goes takes the standard interfaces along (BlueZ, gdbus/object.c, object_path_unref).
+  private static func removedNames(_ names: [String], before: Interfaces?, isGone: Bool) -> [String] {
+    guard isGone else { return own(names) }
+    return (hasProperties(before) ? [BusName.properties] : []) + [BusName.introspectable] + own(names)
+  }
+
+  /// The names without those of the standard interfaces.
+  private static func own(_ names: [String]) -> [String] { names.filter { !isStandard($0) } }
+
+  private static func isStandard(_ name: String) -> Bool { name.hasPrefix("org.freedesktop.DBus.") }
+
   /// `nil` if it is not one of the four signals, or is malformed.
   static func signal(_ signal: IncomingSignal) -> Signal? {
     let arguments = signal.arguments
@@ -93,7 +110,7 @@ enum ObjectCoding {
       return .interfacesAdded(path: path, added)
     case (BusName.objectManager, "InterfacesRemoved", "oas"):
       guard let path = arguments[0].pathValue, let removed = arguments[1].stringsValue else { return nil }
-      return .interfacesRemoved(path: path, removed)
+      return .interfacesRemoved(path: path, own(removed))
     case (BusName.properties, "PropertiesChanged", "sa{sv}as"):
       guard let interface = arguments[0].stringValue, let changed = arguments[1].propertiesValue,
         let invalidated = arguments[2].stringsValue
@@ -121,6 +138,9 @@ enum ObjectCoding {
   }
 
   /// The introspection document of an object, or of a path above one. `nil` if there is neither.
+  ///
+  /// - Parameter daemon: the interfaces of bluetoothd's own objects, with all properties that an object may have. `nil`
+  ///   for objects of a client, which are described by the properties that they have.
   static func introspection(
     of path: ObjectPath, in objects: ManagedObjects, managerAt root: ObjectPath,
     ofDaemon daemon: [String: InterfaceDescription]? = nil
@@ -135,9 +155,6 @@ enum ObjectCoding {
         var description = (daemon ?? Interfaces1.all)[name] ?? InterfaceDescription(name)
         if daemon == nil {
           description.properties = properties.sorted { $0.key < $1.key }.map {
-  ///
-  /// - Parameter daemon: the interfaces of bluetoothd's own objects, with all properties that an object may have. `nil`
-  ///   for objects of a client, which are described by the properties that they have.
             InterfaceDescription.Property($0.key, $0.value.signature)
           }
         }

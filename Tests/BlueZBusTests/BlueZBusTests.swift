@@ -210,32 +210,6 @@ struct BlueZBusTests {
     try await pair.exchange(3, Sample.adapter, .startDiscovery)
   }
 
-  @Test("H4: every object is found by introspection, with its interfaces")
-  func introspection() async throws {
-    let pair = try await Pair()
-    let peer = try Bus(address: pair.bus.address)
-    try peer.start()
-    func introspect(_ path: ObjectPath) async throws -> String {
-      let reply = try await peer.call(
-        MethodCall(to: "org.bluez", path: path, interface: BusName.introspectable, member: "Introspect"))
-      return reply.first?.stringValue ?? ""
-    }
-    #expect(try await introspect(.root).contains("<node name=\"org\"/>"))
-    #expect(try await introspect(.root).contains(BusName.objectManager))
-    #expect(try await introspect(ObjectPath(unchecked: "/org")).contains("<node name=\"bluez\"/>"))
-    let device = try await introspect(Sample.device)
-    #expect(device.contains("<method name=\"CancelPairing\"/>"))
-    #expect(device.contains("<property name=\"RSSI\" type=\"n\" access=\"read\"/>"))
-    // The simulator's own interface is not shown to clients. Properties that an object may have are described even if
-    // it lacks them now.
-    #expect(!device.contains("org.latchkey.SimulatedController1"))
-    #expect(device.contains("name=\"WakeAllowed\" type=\"b\" access=\"readwrite\""))
-    #expect(device.contains("<node name=\"service0001\"/>"))
-    await #expect(throws: BusError.self) { try await introspect(ObjectPath(unchecked: "/com")) }
-    peer.close()
-    pair.close()
-  }
-
   @Test("with no simulated controller the RSSI is asked of the controller itself, and its absence is an error")
   func controllerRSSI() async throws {
     let bus = try PrivateBus()
