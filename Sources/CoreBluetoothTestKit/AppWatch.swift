@@ -95,7 +95,7 @@ extension AppWatch {
       self.isOfThread = isOfThread
       self.end = end
       guard isOfThread else { return }
-      DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { [weak self] in self?.release() }
+      RealTimers.after(Self.patience) { [weak self] in self?.release() }
     }
     deinit { release() }
     func release() {

@@ -90,7 +90,7 @@ final class AwaitedQueue: @unchecked Sendable {
   }
 
   private func leaveAloneLater(_ turn: Int) {
-    DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { [self] in
+    RealTimers.after(Self.patience) { [self] in
       let (waiter, isBusy): (CheckedContinuation<Void, Never>?, Bool) = lock.withLock {
         guard self.turn == turn, hasAsked else { return (nil, false) }
         guard Self.sleeps(thread) else { return (nil, true) }

@@ -14,6 +14,8 @@ final class HomePatience: @unchecked Sendable {
   private let lock = NSLock()
   private var isLooking = false
   private var hasAnswered = true
+  private var taskHasRun = true
+  private var starvedLooks = 0
 
   init(interval: TimeInterval = 5, limit: Int = 12) { (self.interval, self.limit) = (interval, limit) }
 
@@ -27,7 +29,7 @@ final class HomePatience: @unchecked Sendable {
   }
 
   private func lookLater(_ engine: HomeEngine) {
-    DispatchQueue.global().asyncAfter(deadline: .now() + interval) { [weak self, weak engine] in
+    RealTimers.after(.milliseconds(Int(interval * 1000))) { [weak self, weak engine] in
       guard let self, let engine else { return }
       let isStuck = lock.withLock {
         defer { hasAnswered = false }
@@ -45,6 +47,27 @@ final class HomePatience: @unchecked Sendable {
         }
         if !isOver { lookLater(engine) }
       }
+    }
+  }
+
+  /// Whether tasks have run since the last look. If they have not, others hold all threads for tasks, such as tests that compute for a
+  /// long time, and the home's own tasks have to wait for them.
+  func haveTasksRun() -> Bool {
+    let hasRun = lock.withLock {
+      defer { taskHasRun = false }
+      return taskHasRun
+    }
+    if hasRun { Task.detached { [self] in lock.withLock { taskHasRun = true } } }
+    return hasRun
+  }
+
+  /// Whether this look counts. Of those at which no task has run, one of ten does: a home may have been brought to a halt by its own app's
+  /// tasks, too.
+  func counts(haveTasksRun: Bool) -> Bool {
+    lock.withLock {
+      guard !haveTasksRun else { return true }
+      starvedLooks += 1
+      return starvedLooks.isMultiple(of: 10)
     }
   }
 
@@ -72,8 +95,10 @@ extension HomeEngine {
       stillLooks = 0
       return false
     }
-    stillLooks += 1
-    let reasons = reasonsToWait
+    let haveTasksRun = patience.haveTasksRun()
+    if patience.counts(haveTasksRun: haveTasksRun) { stillLooks += 1 }
+    let reasons =
+      reasonsToWait + (haveTasksRun ? [] : ["no task of this process runs: others hold all threads for tasks"])
     let text = reasons.joined(separator: "; ")
     patience.say(text)
     // A hold may last as long as the test likes.

@@ -67,6 +67,28 @@ struct HomePatienceTests {
     #expect(errorText(queued).contains("a queue that the home was asked to wait for does not run, of \"own\""))
   }
 
+  @Test("H6: a home stands still, and ends no test, while others hold all threads for tasks")
+  func heldTasks() async {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      await HomePatienceTests.holdAllThreads(seconds: 8)
+      await HomePatienceTests.wait { _ in Looker(DispatchQueue(label: "own")) { Task {} } }
+    }
+    let text = errorText(result)
+    #expect(text.contains("others hold all threads for tasks"), "\(text)")
+  }
+
+  /// Returns when a task holds each thread but this one's, or will in a moment, and this one's next.
+  private static func holdAllThreads(seconds: Int) async {
+    let end = DispatchSemaphore(value: 0)
+    let count = ProcessInfo.processInfo.activeProcessorCount
+    DispatchQueue(label: "end").asyncAfter(deadline: .now() + .seconds(seconds)) { for _ in 0..<count { end.signal() } }
+    for _ in 0..<count {
+      Task.detached { hold(until: end) }
+    }
+  }
+
+  private static func hold(until end: DispatchSemaphore) { end.wait() }
+
   @Test("H6: a home waits for a hold as long as the test likes, and says what it waits for")
   func heldForLong() async {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
