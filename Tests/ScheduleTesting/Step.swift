@@ -40,7 +40,7 @@ package enum Step: Sendable, Hashable {
   /// Wants to hear of all links to its targets, whoever made them.
   case watch(Caller)
   case stopWatching(Caller)
-  /// Asks for all peripherals that the app has ever learned of, by their identifiers.
+  /// Asks for the peripherals that the app has learned of, by their identifiers.
   case retrieve(Caller)
   // The user
   case open(String)

@@ -23,6 +23,8 @@ package struct Street: Sendable {
     /// Queries whose reply the app waits for.
     var queries: [AnswerToken: StreetQuery] = [:]
     var lastQuery: UInt64 = 0
+    /// Peers that this life of the system has told an app of.
+    var told: Set<PeerIdentifier> = []
     /// Which life of the system has started an app.
     var launchedBy: [String: UInt64] = [:]
     /// The app of each link, also when its process has ended and the system has not heard of that.
@@ -247,6 +249,7 @@ package struct Street: Sendable {
       let isFirst = app.managers[manager]?.hasBeenTold == false
       var target = peer.flatMap { app.target($0) }
       if target == nil, let peer { target = machines[name]?.target(peer) }
+      if let peer { machines[name]?.told.insert(peer) }
       reference.told(numbered, Caller(app.actor.name, manager), isFirst: isFirst, target: target, at: now)
     }
     if case .valueUpdated(let peer, _, let value) = event.body, let target = app.target(peer),
@@ -342,25 +345,13 @@ package struct Street: Sendable {
     machine.fuse = nil
     machine.attaching = [:]
     machine.queries = [:]
+    machine.told = []
     machine.owners = [:]
     for bundle in machine.apps.keys { machine.apps[bundle]?.link = nil }
     machines[name] = machine
     open.append(.system(name, .started))
     if world.isRunning(name) { open.append(.system(name, .daemon(.appeared(world.managedObjects(of: name))))) }
     for bundle in machine.apps.keys.sorted() { attach(name, bundle) }
-  }
-
-  /// Every machine's user removes all bonds. Returns whether there was none.
-  mutating func forgetPairings() -> Bool {
-    run()
-    let bonded = cast.machines.filter { machine in
-      world.managedObjects(of: machine).values.contains {
-        PropertyValues<Device1>($0[InterfaceName.device] ?? [:]).bonded == true
-      }
-    }
-    for machine in bonded { open.append(.world(.command(.forgetPairings(machine: machine)))) }
-    run()
-    return bonded.isEmpty
   }
 
   mutating func trouble(_ text: String) {

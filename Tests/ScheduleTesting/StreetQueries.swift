@@ -8,13 +8,15 @@ struct StreetQuery: Sendable, Hashable {
   var wanted: [PeerIdentifier]
 }
 
-/// `retrievePeripherals(withIdentifiers:)`: an identifier that an app has learned is good for ever.
+/// `retrievePeripherals(withIdentifiers:)`: an identifier is good as long as an app holds the peripheral, and otherwise until latchkeyd
+/// starts anew.
 extension Street {
   mutating func retrieve(_ caller: Caller) {
     guard let actor = cast[caller.app], var machine = machines[actor.machine], let app = machine.apps[actor.bundle],
       let link = app.link, app.mayCall(caller.manager)
     else { return }
-    let query = StreetQuery(caller: caller, wanted: app.disk.identifiers.values.sorted())
+    let query = StreetQuery(
+      caller: caller, wanted: app.disk.identifiers.values.filter { isKnown($0, on: machine) }.sorted())
     machine.lastQuery += 1
     let token = AnswerToken(machine.lastQuery)
     machine.queries[token] = query
@@ -32,6 +34,13 @@ extension Street {
     // The app may have died, or dropped the manager, in the same moment.
     case .failure(let error): if isThere(query.caller) { trouble("\(query.caller): \(error)") }
     }
+  }
+
+  private func isKnown(_ peer: PeerIdentifier, on machine: Machine) -> Bool {
+    machine.told.contains(peer)
+      || machine.apps.values.contains { app in
+        app.actor.managers.indices.contains { reference.book(Caller(app.actor.name, $0 + 1)).held.contains(peer) }
+      }
   }
 
   private func isThere(_ caller: Caller) -> Bool { app(caller.app)?.managers[caller.manager] != nil }
