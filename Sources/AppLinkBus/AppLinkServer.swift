@@ -28,6 +28,8 @@ package struct QueryToken: Sendable, Hashable { let call: IncomingCall }
 /// Identifies a user's request that waits for its answer.
 package struct ControlToken: Sendable, Hashable {
   let call: IncomingCall
+  /// The user who asks.
+  let user: UInt32
   /// Whether the answer is the status.
   let wantsStatus: Bool
 }

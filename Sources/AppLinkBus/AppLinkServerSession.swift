@@ -1,6 +1,5 @@
 import AppLink
 import BusValue
-import DequeModule
 import Logging
 import SystemBus
 
@@ -13,52 +12,15 @@ actor AppLinkServerSession {
   private static let claimLimit = 1024
   private static let userClaimLimit = 16
 
-  private struct Connection {
-    var watch: Bus.NameWatch
-    /// The system has been told of it.
-    var isKnown = false
-    /// The system has accepted it.
-    var isAttached = false
-    /// The user it belongs to, or `nil` until the bus has said.
-    var user: UInt32?
-    /// Calls that came behind the attachment. They are delivered when the system has accepted the app.
-    var early: [IncomingCall] = []
-    var earlyBytes = 0
-
-    /// Keeps a call, or returns false if there is no room.
-    mutating func keep(_ call: IncomingCall) -> Bool {
-      let size = call.byteCount
-      guard early.count < Flow.earlyLimit, earlyBytes + size <= Flow.earlyByteLimit else { return false }
-      early.append(call)
-      earlyBytes += size
-      return true
-    }
-  }
-
-  private struct Watcher {
-    var watch: Bus.NameWatch
-    /// The client was told of a change and has not asked for the status since. So a client that does not read, such as
-    /// a suspended one, has at most one signal waiting.
-    var isTold = false
-  }
-
-  /// What a connection has sent and the system has not handled yet.
-  private struct Undone {
-    /// Oldest first. Each call gets its reply when it has been handled.
-    var calls: Deque<(call: IncomingCall?, bytes: Int)> = []
-    var bytes = 0
-  }
-
   private nonisolated let bus: Bus
   private let logger: Logger
   private let onEvent: @Sendable (AppLinkServerEvent) -> Void
-  private var connections: [AppConnection: Connection] = [:]
+  private var connections: [AppConnection: ServedConnection] = [:]
   /// What each connection has sent that is not handled yet. An entry outlives the attachment, because requests in the
   /// system's queue take room until they are handled.
-  private var undone: [AppConnection: Undone] = [:]
-  private var undoneControls = 0
-  /// The clients that watch the status, by their names on the bus.
-  private var watchers: [String: Watcher] = [:]
+  private var undone: [AppConnection: UndoneCalls] = [:]
+  private var controls = WaitingControls()
+  private var watchers = StatusWatchers()
   private var askers = AskingClients()
   private var isClosed = false
 
@@ -105,7 +67,7 @@ actor AppLinkServerSession {
   nonisolated func reply(to token: ControlToken, _ result: Result<[Value], BusError>) {
     bus.enqueue { _ in
       self.assumeIsolated { session in
-        session.undoneControls -= 1
+        session.controls.answered(token.user)
         let watch = session.askers.answered(token)
         session.bus.assumeIsolated { bus in
           if let watch { bus.unwatch(watch) }
@@ -132,7 +94,7 @@ actor AppLinkServerSession {
     deliver(.busLost)
     isClosed = true
     connections = [:]
-    watchers = [:]
+    watchers = StatusWatchers()
     askers = AskingClients()
   }
 
@@ -237,7 +199,7 @@ actor AppLinkServerSession {
             + "them, and attach again"))
     }
     let size = call.byteCount
-    undone[connection, default: Undone()].calls.append((isReplied ? call : nil, size))
+    undone[connection, default: UndoneCalls()].calls.append((isReplied ? call : nil, size))
     undone[connection]?.bytes += size
   }
 
@@ -253,19 +215,22 @@ actor AppLinkServerSession {
     guard let request = try ControlCoding.request(call.member, ArgumentReader(call.arguments)) else {
       throw .unknownMethod(call)
     }
-    guard undoneControls < Flow.controlLimit else {
-      throw BusError(AppLinkError(.limitReached, "\(Flow.controlLimit) requests of users wait already; try again"))
-    }
+    do { try controls.arrived() } catch { throw BusError(error) }
     // This comes before the system's answer, so that a change after that answer is reported.
-    if request.returnsStatus { watchers[call.sender]?.isTold = false }
-    undoneControls += 1
-    let token = ControlToken(call: call, wantsStatus: request.returnsStatus)
+    if request.returnsStatus { watchers.asked(call.sender) }
     withCredentials(of: call) { session, credentials in
+      do throws(AppLinkError) {
+        try session.controls.accept(credentials.userIdentifier)
+      } catch {
+        return session.bus.assumeIsolated { $0.reply(to: call, with: .failure(BusError(error))) }
+      }
+      let token = ControlToken(
+        call: call, user: credentials.userIdentifier, wantsStatus: request.returnsStatus)
       if request == .withdrawActions { session.withdrawRequests(of: call.sender) }
       if request.isOfApp { session.asks(token) }
       session.deliver(.control(request, credentials, token))
     } otherwise: { session in
-      session.undoneControls -= 1
+      session.controls.forget()
     }
   }
 
@@ -313,34 +278,29 @@ actor AppLinkServerSession {
   /// The client is registered before the system is asked for the status, so that no change falls between the two.
   private func startWatching(_ token: ControlToken, _ credentials: Credentials) {
     let name = token.call.sender
-    if watchers[name] == nil {
-      guard watchers.count < Flow.watcherLimit else {
-        let error = AppLinkError(
-          .limitReached, "\(Flow.watcherLimit) programs watch the status already; end one of them")
-        return reply(to: token, .failure(BusError(error)))
-      }
+    if !watchers.contains(name) {
+      do { try watchers.checkRoom(for: token.user) } catch { return reply(to: token, .failure(BusError(error))) }
       let watch = bus.assumeIsolated { bus in
         bus.watchOwner(of: name) { _, owner in
           guard owner == nil else { return }
           self.assumeIsolated { $0.stopWatching(name) }
         }
       }
-      watchers[name] = Watcher(watch: watch)
+      watchers.add(name, of: token.user, watch)
       if watchers.count == 1 { deliver(.statusWatched(true)) }
     }
     deliver(.control(.status, credentials, token))
   }
 
   private func stopWatching(_ name: String) {
-    guard let gone = watchers.removeValue(forKey: name) else { return }
-    bus.assumeIsolated { $0.unwatch(gone.watch) }
-    if watchers.isEmpty { deliver(.statusWatched(false)) }
+    guard let watch = watchers.remove(name) else { return }
+    bus.assumeIsolated { $0.unwatch(watch) }
+    if watchers.count == 0 { deliver(.statusWatched(false)) }
   }
 
   private func tellWatchers(_ number: UInt64) {
     let message = ControlCoding.statusChanged(number)
-    for name in watchers.keys where watchers[name]?.isTold == false {
-      watchers[name]?.isTold = true
+    for name in watchers.takeUntold() {
       let signal = OutgoingSignal(
         path: AppLinkName.path, interface: AppLinkName.controlInterface, member: message.name,
         arguments: message.arguments, destination: name)
@@ -371,7 +331,7 @@ actor AppLinkServerSession {
         }
       }
     }
-    connections[connection] = Connection(watch: watch)
+    connections[connection] = ServedConnection(watch: watch)
     withCredentials(of: call) { session, credentials in
       guard session.connections[connection] != nil else { return }
       let claims = session.connections.values.count { !$0.isAttached && $0.user == credentials.userIdentifier }
@@ -391,7 +351,7 @@ actor AppLinkServerSession {
   }
 
   @discardableResult
-  private func forget(_ connection: AppConnection) -> Connection? {
+  private func forget(_ connection: AppConnection) -> ServedConnection? {
     guard let gone = connections.removeValue(forKey: connection) else { return nil }
     bus.assumeIsolated { bus in
       bus.unwatch(gone.watch)

@@ -26,7 +26,13 @@ enum Flow {
   static let earlyByteLimit = 64 << 10
   /// How many requests of users may wait in the system, in all. Each has texts of at most 4 kB; only a question's
   /// argument may have 64 kB.
-  static let controlLimit = 64
-  /// How many clients may watch the status.
-  static let watcherLimit = 16
+  static let controlLimit = 256
+  /// How many of them may be of one user.
+  static let userControlLimit = 64
+  /// How many requests may wait for the bus to say whose they are, which it does at once.
+  static let unknownControlLimit = 256
+  /// How many clients may watch the status, in all.
+  static let watcherLimit = 64
+  /// How many of them may be of one user.
+  static let userWatcherLimit = 16
 }

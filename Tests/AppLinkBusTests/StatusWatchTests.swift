@@ -95,12 +95,12 @@ struct StatusWatchTests {
     system.server.close()
   }
 
-  @Test("Sixteen clients can watch; the next is refused, until one has left")
+  @Test("Sixteen clients of a user can watch; the next is refused, until one has left")
   func limit() async throws {
     let bus = try PrivateBus()
     let system = try TestSystem(on: bus)
     var watchers: [Bus] = []
-    for _ in 0..<Flow.watcherLimit {
+    for _ in 0..<Flow.userWatcherLimit {
       let watcher = try Bus(address: bus.address)
       try watcher.start()
       async let reply = watcher.call(ControlCall.call(.watchStatus))
@@ -111,7 +111,7 @@ struct StatusWatchTests {
     let late = Listener()
     let follower = try StatusFollower(address: bus.address.text) { late.take($0) }
     #expect(try await answer(system, apps: 0) == .watchStatus)
-    #expect(try await late.heard.next() == "16 programs watch the status already; end one of them")
+    #expect(try await late.heard.next() == "16 programs of this user watch the status already; end one of them")
     follower.close()
     for watcher in watchers { watcher.close() }
     #expect(try await system.events.next() == .statusWatched(false))
