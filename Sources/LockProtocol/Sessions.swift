@@ -104,17 +104,29 @@ package struct PhoneSession<Cryptography: NoiseCryptography> {
   }
 
   /// The bytes to write as the Command.
-  /// - Parameter grant: a guest's grant; empty for an owner.
+  /// - Parameters:
+  ///   - grant: a guest's grant; empty for an owner.
+  ///   - avoidedTag: the tag of a conversation that goes on. This session's conversation gets another one, because a
+  ///     lock takes fragments with a tag of two conversations for the newer one's.
   package mutating func seal(
-    _ command: LockCommand, grant: [UInt8] = [], using cryptography: inout Cryptography
+    _ command: LockCommand, grant: [UInt8] = [], avoiding avoidedTag: UInt8? = nil,
+    using cryptography: inout Cryptography
   ) throws(LockSessionError) -> [UInt8] {
     guard operation == nil, !handshake.isComplete else { throw .used }
     do {
-      let message = try handshake.writeMessage(command.encoded + grant, using: &cryptography)
-      transport = try handshake.split()
-      operation = command.operation
-      return message
+      // Each try has another ephemeral key. One of 256 has the tag, so so many tries fail once in 2^128 times.
+      for _ in 0..<16 {
+        var attempt = handshake
+        let message = try attempt.writeMessage(command.encoded + grant, using: &cryptography)
+        guard let avoidedTag, attempt.handshakeHash.first == avoidedTag else {
+          handshake = attempt
+          transport = try handshake.split()
+          operation = command.operation
+          return message
+        }
+      }
     } catch { throw .authenticationFailed }
+    throw .authenticationFailed
   }
 
   /// Reads the lock's answer, which proves that it came from this lock. A forged answer leaves the session unchanged,

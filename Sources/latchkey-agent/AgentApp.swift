@@ -370,7 +370,8 @@ final class AgentApp: @unchecked Sendable {
       var session = try PhoneSession<SwiftCryptography>(
         offer: offer, identity: keys.lockIdentity, lockKey: keys.lockKey, phoneKey: keys.staticKey)
       let message = try session.seal(
-        LockCommand(LockCommand.Kind(kind), operation: operation), grant: grant?.encoded ?? [], using: &cryptography)
+        LockCommand(LockCommand.Kind(kind), operation: operation), grant: grant?.encoded ?? [],
+        avoiding: MainActor.assumeIsolated { desk.conversationTag }, using: &cryptography)
       self.session = session
       command = (kind, operation)
       switch kind {

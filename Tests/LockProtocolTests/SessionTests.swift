@@ -2,6 +2,7 @@ import Crypto
 import LockCryptography
 import LockProtocol
 import RandomTesting
+import Synchronization
 import Testing
 
 /// A lock and an enrolled phone, with fresh keys.
@@ -53,6 +54,31 @@ struct Pair {
     #expect(throws: LockSessionError.authenticationFailed) {
       try later.accept(captured, isEnrolled: pair.isEnrolled)
     }
+  }
+
+  @Test("L4: a session's conversation does not have the tag of another that goes on, so the lock keeps them apart")
+  func otherTag() throws {
+    var pair = try Pair()
+    let lock = try pair.lockSession()
+    let keys = (0..<8).map { _ in Curve25519.KeyAgreement.PrivateKey() }
+    func tag(avoiding other: UInt8?) throws -> UInt8 {
+      let next = Mutex(0)
+      var cryptography = SwiftCryptography {
+        next.withLock { index in
+          index += 1
+          return keys[index - 1]
+        }
+      }
+      var phone = try pair.phoneSession(lock.offer)
+      let write = try phone.seal(unlock, avoiding: other, using: &cryptography)
+      var accepting = lock
+      _ = try accepting.accept(write, isEnrolled: pair.isEnrolled)
+      _ = try phone.open(try accepting.seal(answer))
+      return try #require(phone.conversation).tag
+    }
+    let usual = try tag(avoiding: nil)
+    #expect(try tag(avoiding: usual &+ 1) == usual)
+    #expect(try tag(avoiding: usual) != usual)
   }
 
   @Test("attack 2: a write delivered twice is accepted once") func duplicate() throws {

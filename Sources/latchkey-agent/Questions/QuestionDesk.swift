@@ -75,6 +75,9 @@ struct NoAnswer: Error, Equatable {
   /// What the lock was asked last.
   private var asked: LockRequest.Kind?
   private var conversation: Conversation<SwiftCryptography>?
+  /// The tag of the conversation that goes on.
+  var conversationTag: UInt8? { conversation?.tag }
+  private lazy var requests = SoonWriter(time: time) { [unowned app] in app.write(request: $0, tag: $1) }
   /// How long the lock has to reply.
   private static let patience: Duration = .seconds(15)
 
@@ -320,7 +323,7 @@ struct NoAnswer: Error, Equatable {
     return try await withCheckedThrowingContinuation { continuation in
       replying = continuation
       alarm?.set(time.now + Self.patience)
-      app.write(request: message, tag: tag)
+      requests.add(message, tag: tag)
     }
   }
 
@@ -353,6 +356,7 @@ struct NoAnswer: Error, Equatable {
 
   private func fail(_ reason: NoAnswer) {
     conversation = nil
+    requests.drop()
     listens(reason)
     replying?.resume(throwing: reason)
     replying = nil
