@@ -17,8 +17,6 @@ package struct ModelApp: Sendable {
   var managers: [Int: ModelManager] = [:]
   /// The process dies of the event after that many more.
   var diesAfter: Int?
-  /// A machine has lost its bonds, and the others have not.
-  var mayLackBonds = false
   private var lastOperation: UInt64 = 0
   private(set) var complaints: [String] = []
 
@@ -160,11 +158,12 @@ package struct ModelApp: Sendable {
     case .disconnected(let peer, _, _, let isReconnecting):
       managers[number]?.setState(isReconnecting ? .connecting : nil, of: peer)
       managers[number]?.reported[peer] = nil
+      managers[number]?.openChannels.removeAll { $0.peer == peer }
       return isReconnecting ? [] : reconnect(to: peer, number)
     case .failedToConnect(let peer, let error):
       managers[number]?.setState(nil, of: peer)
-      // Its user would have to act. Then the app would ask again.
-      if mayLackBonds, case .coreBluetooth(.peerRemovedPairingInformation, _) = error { return [] }
+      // Its user would have to act. Then the app would ask again. `Reference` knows whether it is true.
+      if error.saysThatBondIsLost { return [] }
       complain("failed to connect: \(error)")
       return []
     case .operationCompleted(let peer, let operation, let result): return completed(peer, operation, result, number)
@@ -289,7 +288,9 @@ package struct ModelApp: Sendable {
         managers[number]?.change(peer) { $0.setNotifying(isOn, handle) }
       }
     case .done: if case .writeCharacteristic(_, _, withResponse: true) = asked.operation { disk.writesDone += 1 }
-    case .channel: disk.channelsOpened += 1
+    case .channel(let descriptor, _):
+      disk.channelsOpened += 1
+      if let target = target(peer) { keepChannel(descriptor, target, peer, number) }
     case .failed, .includedServices, .descriptors, .value, .rssi: break
     }
     return []

@@ -59,6 +59,14 @@ extension ModelApp {
     return perform(.openChannel(psm: psm), peer, number)
   }
 
+  mutating func keepChannel(_ descriptor: ChannelDescriptor, _ target: Target, _ peer: PeerIdentifier, _ number: Int) {
+    managers[number]?.openChannels.append(.init(target: target, peer: peer, descriptor: descriptor))
+  }
+
+  mutating func channelEnded(_ descriptor: ChannelDescriptor) {
+    for number in managers.keys { managers[number]?.openChannels.removeAll { $0.descriptor == descriptor } }
+  }
+
   // MARK: Links that it watches
 
   mutating func watch(_ number: Int) -> [Request] {

@@ -36,7 +36,10 @@ extension ModelApp {
     case .updateCredit(let count): managers[number]?.credit += count
     case .channelPublished(let psm, let error): channelPublished(psm, error, number)
     case .channelUnpublished(let psm, let error): channelUnpublished(psm, error, number)
-    case .channelOpened(_, let psm, _, _): if managers[number]?.channel?.psm == psm { disk.channelsTaken += 1 }
+    case .channelOpened(let central, let psm, let descriptor, _):
+      guard managers[number]?.channel?.psm == psm, let target = actor.target else { break }
+      disk.channelsTaken += 1
+      keepChannel(descriptor, target, central.identifier, number)
     case .mtuChanged: break
     // The central may be gone before this app could answer. `Street` hears of those that had too little time.
     case .requestExpired: break

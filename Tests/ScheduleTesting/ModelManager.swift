@@ -13,6 +13,13 @@ struct ModelManager: Sendable {
     var psm: UInt16?
   }
 
+  /// An open L2CAP channel. It lives as long as the app has its descriptor.
+  struct OpenChannel: Sendable, Hashable {
+    var target: Target
+    var peer: PeerIdentifier
+    var descriptor: ChannelDescriptor
+  }
+
   let plan: Actor.ManagerPlan
   var view = ManagerView()
   var hasBeenTold = false
@@ -21,6 +28,7 @@ struct ModelManager: Sendable {
   var credit = 0
   /// The L2CAP channel that it publishes.
   var channel: PublishedChannel?
+  var openChannels: [OpenChannel] = []
   /// The links that it has been told of, if it wants to hear of them: whether each is there.
   var watched: [PeerIdentifier: Bool]?
   /// What the running scan has found.
@@ -69,6 +77,7 @@ struct ModelManager: Sendable {
   mutating func confirmCancellations() -> [PeerIdentifier] {
     let cancelled = view.peripherals.filter { $0.state == .disconnecting }.map(\.identifier)
     view.peripherals.removeAll { $0.state == .disconnecting }
+    openChannels.removeAll { cancelled.contains($0.peer) }
     view.discovered = view.scan?.allowDuplicates == false ? reported.keys.sorted() : []
     return cancelled
   }

@@ -52,8 +52,6 @@ struct Reference: Sendable {
   /// Links between two machines, the central's first: how many there were, and how many there are.
   private var links: [[String]: (were: LinkNumber, are: Int)] = [:]
   private(set) var complaints: [String] = []
-  /// A machine has lost its bonds, and the others have not.
-  var mayLackBonds = false
 
   init(_ cast: Cast) { self.cast = cast }
 
@@ -178,11 +176,17 @@ struct Reference: Sendable {
   // MARK: What apps are told
 
   /// The app's process receives this event.
-  mutating func told(_ event: AppLink.Event, _ caller: Caller, isFirst: Bool, target: Target?, at now: Instant) {
+  /// - Parameter mayLackBond: a user has removed the bond with the target at one side.
+  mutating func told(
+    _ event: AppLink.Event, _ caller: Caller, isFirst: Bool, target: Target?, mayLackBond: Bool, at now: Instant
+  ) {
     var book = book(caller)
     unheard.isTold(event.sequence, caller, before: book)
     let body = event.body
     let machine = cast[caller.app]?.machine ?? ""
+    if body.saysThatBondIsLost, !mayLackBond {
+      complain(caller, "told that its bond with \(target?.rawValue ?? "?") is lost, which it is not")
+    }
     switch body {
     case .willRestoreCentral(let restoration): check(restoration, book, caller)
     case .willRestorePeripheral(let restoration): check(restoration, book, caller)
@@ -213,7 +217,7 @@ struct Reference: Sendable {
       if book.connected.remove(peer) != nil {
         // It may be discovered again.
         book.discovered[peer] = nil
-        if isReconnecting != book.kept.contains(peer) {
+        if isReconnecting != (book.kept.contains(peer) && !body.saysThatBondIsLost) {
           complain(caller, "told that it is reconnecting: \(isReconnecting)")
         }
         if !isReconnecting { book.held.remove(peer) }
@@ -227,7 +231,7 @@ struct Reference: Sendable {
     case .failedToConnect(let peer, _):
       book.held.remove(peer)
       // A link that lacks a bond on one side is of no use to any app.
-      if !mayLackBonds,
+      if !body.saysThatBondIsLost,
         books.contains(where: {
           $0.key != caller && cast[$0.key.app]?.machine == machine && $0.value.held.contains(peer)
         })
@@ -338,5 +342,21 @@ struct Reference: Sendable {
   mutating func bluetoothIsOff(for app: String) {
     guard cast[app]?.keepAlive == false else { return }
     forgetAll(of: app)
+  }
+}
+
+extension AppLink.Event.Body {
+  /// Whether it ends a request because the bond with the peripheral is lost.
+  var saysThatBondIsLost: Bool {
+    switch self {
+    case .disconnected(_, let error?, _, _), .failedToConnect(_, let error): error.saysThatBondIsLost
+    default: false
+    }
+  }
+}
+
+extension PeerError {
+  var saysThatBondIsLost: Bool {
+    if case .coreBluetooth(.peerRemovedPairingInformation, _) = self { true } else { false }
   }
 }

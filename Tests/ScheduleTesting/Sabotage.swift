@@ -1,6 +1,7 @@
 import AppLink
 import BlueZ
 import BluetoothSystem
+import BluetoothTypes
 import TimeTypes
 
 /// A mistake that a system could make. Each is put into its decisions on purpose, to show that schedules find it.
@@ -14,7 +15,9 @@ package enum Fault: String, Sendable, CaseIterable {
   case neverConnects, neverRegistersServices, neverAdvertises, neverSubscribes, neverScans, neverDisconnects,
     neverAnswers, forgetsTheAcceptList, pushesNothing
   case connectsAtOnce
-  case neverListens, losesChannels, losesWatchedLinks, tellsWatchedLinksTwice
+  case neverListens, losesChannels, losesWatchedLinks, tellsWatchedLinksTwice, keepsChannelsOfTheDead
+  case forgetsIdentifiers, losesAnswersToQueries, forgetsPeersOnDisk
+  case takesLossesForLostBonds, refusesForLostBonds, losesLostBonds, ignoresLostBonds
 }
 
 /// Changes the effects of systems by one fault.
@@ -22,16 +25,19 @@ struct Sabotage: Sendable {
   let fault: Fault
   private var count = 0
   private var late: [AppLinkIdentifier: AppLink.Event] = [:]
+  private var kept: [ChannelDescriptor] = []
 
   init(_ fault: Fault) { self.fault = fault }
 
   /// What the system takes instead of this.
   func change(_ event: BluetoothSystem.Event) -> BluetoothSystem.Event {
-    guard fault == .connectsAtOnce,
-      case .request(let link, .central(let manager, .connect(let peer, var options))) = event
-    else { return event }
-    options.startDelaySeconds = 0
-    return .request(link, .central(manager, .connect(peer, options)))
+    switch (fault, event) {
+    case (.connectsAtOnce, .request(let link, .central(let manager, .connect(let peer, var options)))):
+      options.startDelaySeconds = 0
+      return .request(link, .central(manager, .connect(peer, options)))
+    case (.ignoresLostBonds, .daemon(.signal(.disconnected))): return .timePassed
+    default: return event
+    }
   }
 
   mutating func change(_ effects: [BluetoothSystem.Effect], at now: Instant) -> [BluetoothSystem.Effect] {
@@ -54,6 +60,12 @@ struct Sabotage: Sendable {
       case .launchesAsOpened: return [.launch(bundle, LaunchOptions(reason: .opened))]
       default: return [effect]
       }
+    case .queryReply(let token, .success(let found)):
+      switch fault {
+      case .forgetsIdentifiers: return [.queryReply(token, .success(Array(found.dropLast())))]
+      case .losesAnswersToQueries: return []
+      default: return [effect]
+      }
     case .resume: return fault == .forgetsToResume ? [] : [effect]
     case .suspend(let bundle, let process):
       count += 1
@@ -65,7 +77,9 @@ struct Sabotage: Sendable {
 
   private func isKept(_ change: StoreChange) -> Bool {
     switch (fault, change) {
-    case (.forgetsRequestsOnDisk, .put(.peripheral)), (.forgetsPublishedServicesOnDisk, .put(.service)): false
+    case (.forgetsRequestsOnDisk, .put(.peripheral)), (.forgetsPublishedServicesOnDisk, .put(.service)),
+      (.forgetsPeersOnDisk, .put(.peer)):
+      false
     case (.forgetsCancellationsOnDisk, .put(.peripheral(let record))): record.isWanted
     case (.forgetsThatTheUserQuit, .put(.app(let record))): !record.quitByUser
     case (.forgetsScansOnDisk, .put(.manager(let record))): record.scan == nil
@@ -84,6 +98,16 @@ struct Sabotage: Sendable {
       (.losesRestoration, .willRestorePeripheral), (.losesEndsOfOperations, .operationCompleted),
       (.losesChannels, .channelOpened), (.losesWatchedLinks, .connectionEvent(_, isConnected: false)):
       return []
+    case (.losesLostBonds, let body) where body.saysThatBondIsLost: return []
+    case (.takesLossesForLostBonds, .disconnected(let peer, _, let time, isReconnecting: false)):
+      return [
+        event.with(.disconnected(peer, error: Self.lostBond, unixSeconds: time, isReconnecting: false))
+      ]
+    case (.refusesForLostBonds, .connected(let snapshot)):
+      return [event.with(.failedToConnect(snapshot.identifier, Self.lostBond))]
+    case (.keepsChannelsOfTheDead, .channelOpened(_, _, let descriptor, _)):
+      kept.append(descriptor)
+      return [event]
     case (.restoresLate, .willRestoreCentral):
       late[link] = event
       return []
@@ -93,17 +117,15 @@ struct Sabotage: Sendable {
     case (.restoresTooLittle, .willRestoreCentral(var restoration)):
       guard !restoration.peripherals.isEmpty else { return [event] }
       restoration.peripherals.removeLast()
-      var event = event
-      event.body = .willRestoreCentral(restoration)
-      return [event]
+      return [event.with(.willRestoreCentral(restoration))]
     case (.restoresAsConnected, .willRestoreCentral(var restoration)):
       for index in restoration.peripherals.indices { restoration.peripherals[index].state = .connected }
-      var event = event
-      event.body = .willRestoreCentral(restoration)
-      return [event]
+      return [event.with(.willRestoreCentral(restoration))]
     default: return [event]
     }
   }
+
+  private static let lostBond = PeerError.coreBluetooth(.peerRemovedPairingInformation, message: "a planted fault")
 
   private func isSent(_ message: ClientMessage) -> Bool {
     switch (fault, message) {
@@ -121,5 +143,13 @@ struct Sabotage: Sendable {
       }
     default: true
     }
+  }
+}
+
+extension AppLink.Event {
+  fileprivate func with(_ body: Body) -> Self {
+    var event = self
+    event.body = body
+    return event
   }
 }

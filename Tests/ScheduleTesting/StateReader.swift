@@ -79,7 +79,8 @@ struct StateReader: Sendable {
   private static let leftOut: Set<String> = [
     "Street.cast", "Street.sabotage", "Street.turns", "Street.tally", "Street.trace", "Street.seed",
     "Machine.lives", "Machine.lastLink", "Machine.lastProcess", "Machine.launchedBy", "Reference.cast",
-    "ModelApp.actor", "ModelApp.lastOperation",
+    // No channel is opened in a small world.
+    "ModelApp.actor", "ModelApp.lastOperation", "ModelManager.openChannels",
     "BluetoothSystem.random", "BluetoothSystem.unixSeconds", "BluetoothSystem.now", "BluetoothSystem.lastAction",
     "BluetoothSystem.configuration", "App.launches", "App.wakes", "AppRecord.launches", "AppRecord.wakes",
     "PendingCalls.last", "ExportPaths.last", "OpenRemoteRequests.last", "Changes.turns",

@@ -49,15 +49,18 @@ package struct Street: Sendable {
   /// A fault that is put into the systems on purpose.
   var sabotage: Sabotage?
   private(set) var troubles: [String] = []
-  /// A machine has lost its bonds, and the others have not.
-  var hasOneSidedBonds = false
+  var lostBonds = LostBonds()
+  /// Ends of L2CAP channels at apps, or on their way to them.
+  var sockets: [SocketKey: Socket] = [:]
+  /// Whether each bluetoothd is later than 5.82, and says when a link ends because its peer lacks the key.
+  let saysWhyLinksEnd: Bool
   /// How many events machines and the world have taken. As long as it is the same, nothing has happened.
   private(set) var turns = 0
   /// How often apps were told of each kind of event, and started for each reason.
   package private(set) var tally: [String: Int] = [:]
   /// Receives a line for each thing that happens, for people.
   package var trace: (@Sendable (String) -> Void)?
-  private let seed: UInt64
+  let seed: UInt64
 
   /// The apps of a seed's street: half of the locks run always, half of them only when they have something to do.
   package static func cast(seed: UInt64) -> Cast { .street(keepAliveLock: seed.isMultiple(of: 2)) }
@@ -65,6 +68,7 @@ package struct Street: Sendable {
   package init(seed: UInt64, cast: Cast, sabotage: Fault? = nil) {
     self.cast = cast
     self.seed = seed
+    saysWhyLinksEnd = (seed / 2).isMultiple(of: 2)
     self.sabotage = sabotage.map { Sabotage($0) }
     world = SimulatedWorld(seed: seed)
     reference = Reference(cast)
@@ -110,7 +114,7 @@ package struct Street: Sendable {
 
   mutating func run() {
     var steps = 0
-    while !open.isEmpty {
+    while hasWork() {
       steps += 1
       guard steps < 200_000 else {
         trouble("the street does not come to rest")
@@ -125,9 +129,16 @@ package struct Street: Sendable {
     }
   }
 
+  /// Whether there is something left to do now.
+  private mutating func hasWork() -> Bool {
+    endChannels()
+    return !open.isEmpty
+  }
+
   private mutating func turn(of name: String, _ event: BluetoothSystem.Event) {
-    if case .request(_, let request) = event { trace?("\(now) \(name) is asked: \(request)") }
-    let before = reference
+    if let trace, case .request(_, let request) = event { trace("\(now) \(name) is asked: \(request)") }
+    // A copy makes every change of the original dear.
+    let before = machines[name]?.fuse == nil ? nil : reference
     switch event {
     case .request(let link, let request):
       if let app = machines[name]?.owners[link] { reference.asked(request, by: app, at: now) }
@@ -139,8 +150,10 @@ package struct Street: Sendable {
       reference.processEnded(app.actor.name)
       reference.endIsKnown(of: app.actor.name)
     }
-    guard var effects = systems[name]?.handle(sabotage?.change(event) ?? event, at: now) else { return }
-    deadlines[name] = systems[name]?.nextDeadline
+    // The system handles it in its place: to take one out of the dictionary costs as much as many an event.
+    guard let place = systems.index(forKey: name) else { return }
+    var effects = systems.values[place].handle(sabotage?.change(event) ?? event, at: now)
+    deadlines[name] = systems.values[place].nextDeadline
     if sabotage != nil { effects = sabotage?.change(effects, at: now) ?? [] }
     // All of a turn's changes are stored in one transaction.
     let stores = effects.prefix { if case .store = $0 { true } else { false } }
@@ -148,7 +161,7 @@ package struct Street: Sendable {
       guard !isOver(name) else {
         // Nobody was promised what is not on disk.
         switch event {
-        case .request, .control: reference = before
+        case .request, .control: if let before { reference = before }
         default: break
         }
         return crash(name)
@@ -192,6 +205,7 @@ package struct Street: Sendable {
       case .event(.linkUp(let central, let peripheral, _)): reference.linkUp(central, peripheral)
       case .event(.bluetoothdStarted(let machine)): reference.bluetoothdStarted(machine)
       case .event(.linkDown(let central, let peripheral, _, _)): reference.linkDown(central, peripheral)
+      case .event(.diagnostic(let name, let text)): linkWasRefused(text, on: name)
       case .refused(let reason): trouble(reason)
       case .channel(let name, let effect): take(effect, of: name)
       case .unannounced, .shutDown, .event: break
@@ -250,7 +264,9 @@ package struct Street: Sendable {
       var target = peer.flatMap { app.target($0) }
       if target == nil, let peer { target = machines[name]?.target(peer) }
       if let peer { machines[name]?.told.insert(peer) }
-      reference.told(numbered, Caller(app.actor.name, manager), isFirst: isFirst, target: target, at: now)
+      let caller = Caller(app.actor.name, manager)
+      let mayLackBond = mayLackBond(caller, target, event.body)
+      reference.told(numbered, caller, isFirst: isFirst, target: target, mayLackBond: mayLackBond, at: now)
     }
     if case .valueUpdated(let peer, _, let value) = event.body, let target = app.target(peer),
       UInt32(bytes: value) > newestValue(of: target)
@@ -326,32 +342,6 @@ package struct Street: Sendable {
     if let link = app.link { open.append(.system(name, .detached(link))) }
     open.append(.system(name, .appEnded(bundle, process, how: "signal 9")))
     machines[name]?.apps[bundle]?.die()
-  }
-
-  // MARK: Deaths of systems
-
-  /// latchkeyd dies and starts again with what is on disk.
-  mutating func crash(_ name: String) {
-    guard var machine = machines[name] else { return }
-    open.removeAll { if case .system(name, _) = $0 { true } else { false } }
-    open.append(.world(.clientVanished(machine: name, machine.client)))
-    machine.lives += 1
-    machine.client = ClientIdentifier(":\(name).\(machine.lives)")
-    systems[name] = BluetoothSystem(
-      apps: machine.apps.values.map(\.actor.declaration), stored: machine.stored, seed: seed &+ machine.lives)
-    for app in machine.apps.values { reference.systemDied(of: app.actor.name, isRunning: app.process != nil) }
-    let reads = machine.apps.values.reduce(into: Set<Target>()) { $0.formUnion($1.reads) }
-    for bundle in machine.apps.keys { machine.apps[bundle]?.systemDied(during: reads) }
-    machine.fuse = nil
-    machine.attaching = [:]
-    machine.queries = [:]
-    machine.told = []
-    machine.owners = [:]
-    for bundle in machine.apps.keys { machine.apps[bundle]?.link = nil }
-    machines[name] = machine
-    open.append(.system(name, .started))
-    if world.isRunning(name) { open.append(.system(name, .daemon(.appeared(world.managedObjects(of: name))))) }
-    for bundle in machine.apps.keys.sorted() { attach(name, bundle) }
   }
 
   mutating func trouble(_ text: String) {

@@ -29,11 +29,25 @@ extension Street {
     guard let query = machines[name]?.queries.removeValue(forKey: token) else { return }
     switch result {
     case .success(let found):
-      let lost = query.wanted.count - Set(found.map(\.identifier)).intersection(query.wanted).count
+      let identifiers = found.map(\.identifier)
+      let lost = query.wanted.count - Set(identifiers).intersection(query.wanted).count
       if lost > 0 { trouble("\(query.caller): \(lost) of \(query.wanted.count) identifiers mean nothing any more") }
+      if identifiers.count > query.wanted.count - lost {
+        trouble("\(query.caller): retrieved what it did not ask for, or something twice")
+      }
     // The app may have died, or dropped the manager, in the same moment.
     case .failure(let error): if isThere(query.caller) { trouble("\(query.caller): \(error)") }
     }
+  }
+
+  /// Everybody asks, and everybody is answered.
+  mutating func unknownIdentifiers() -> [String] {
+    for actor in cast.actors {
+      for (index, plan) in actor.managers.enumerated() where plan.role == .central {
+        carryOut(.retrieve(Caller(actor.name, index + 1)))
+      }
+    }
+    return machines.values.flatMap(\.queries.values).map { "\($0.caller): its retrieval was never answered" }.sorted()
   }
 
   private func isKnown(_ peer: PeerIdentifier, on machine: Machine) -> Bool {

@@ -50,15 +50,10 @@ extension Street {
     case .unpair:
       guard cast.machines.allSatisfy(world.isRunning) else { return }
       for machine in cast.machines { command(.plug(machine: machine, isOn: true)) }
-      // A pairing under way may leave a bond on one side a moment later.
-      for _ in 0..<10 where !forgetPairings() { pass(.milliseconds(100)) }
+      removeAllBonds()
     case .forgetBonds(let machine):
       guard world.isRunning(machine) else { return }
-      hasOneSidedBonds = true
-      reference.mayLackBonds = true
-      for name in machines.keys {
-        for bundle in machines[name]?.apps.keys.sorted() ?? [] { machines[name]?.apps[bundle]?.mayLackBonds = true }
-      }
+      noteLostBonds(of: machine)
       command(.plug(machine: machine, isOn: true))
       command(.forgetPairings(machine: machine))
     case .wake(let machine): open.append(.system(machine, .resumedFromSleep))
@@ -74,15 +69,15 @@ extension Street {
   }
 
   /// The PSM of the channel that a target's app publishes.
-  private func psm(of target: Target) -> UInt16? {
+  func psm(of target: Target) -> UInt16? {
     cast.actors.first { $0.target == target }.flatMap { app($0.name)?.psm }
   }
 
   private func place(of machine: String) -> Int { cast.machines.firstIndex(of: machine) ?? 0 }
 
-  private mutating func command(_ command: WorldCommand) { open.append(.world(.command(command))) }
+  mutating func command(_ command: WorldCommand) { open.append(.world(.command(command))) }
 
-  private mutating func call(_ caller: Caller, _ make: (inout ModelApp, Int) -> [Request]) {
+  mutating func call(_ caller: Caller, _ make: (inout ModelApp, Int) -> [Request]) {
     guard let actor = cast[caller.app], caller.manager >= 1, caller.manager <= actor.managers.count,
       var app = machines[actor.machine]?.apps[actor.bundle], let link = app.link
     else { return }
@@ -141,16 +136,30 @@ extension Street {
     open.append(.system(machine, .control(request, AnswerToken(0))))
   }
 
-  // MARK: L2CAP channels
+  // MARK: Deaths of systems
 
-  /// Apps open channels and send nothing over them. A channel ends with its link.
-  mutating func take(_ effect: BlueZModel.ChannelEffect, of name: String) {
-    // If the system has died since its call, nobody gets the answer.
-    guard case .openCredit(_, let client, let call, let mtu, let device) = effect, machines[name]?.client == client
-    else { return }
-    let channel = ChannelDescriptor(owning: -1) { _ in }
-    open.append(
-      .system(name, .daemon(.reply(call, .success(.creditChannel(channel, mtu: mtu, device: device))))))
+  /// latchkeyd dies and starts again with what is on disk.
+  mutating func crash(_ name: String) {
+    guard var machine = machines[name] else { return }
+    open.removeAll { if case .system(name, _) = $0 { true } else { false } }
+    open.append(.world(.clientVanished(machine: name, machine.client)))
+    machine.lives += 1
+    machine.client = ClientIdentifier(":\(name).\(machine.lives)")
+    systems[name] = BluetoothSystem(
+      apps: machine.apps.values.map(\.actor.declaration), stored: machine.stored, seed: seed &+ machine.lives)
+    for app in machine.apps.values { reference.systemDied(of: app.actor.name, isRunning: app.process != nil) }
+    let reads = machine.apps.values.reduce(into: Set<Target>()) { $0.formUnion($1.reads) }
+    for bundle in machine.apps.keys { machine.apps[bundle]?.systemDied(during: reads) }
+    machine.fuse = nil
+    machine.attaching = [:]
+    machine.queries = [:]
+    machine.told = []
+    machine.owners = [:]
+    for bundle in machine.apps.keys { machine.apps[bundle]?.link = nil }
+    machines[name] = machine
+    open.append(.system(name, .started))
+    if world.isRunning(name) { open.append(.system(name, .daemon(.appeared(world.managedObjects(of: name))))) }
+    for bundle in machine.apps.keys.sorted() { attach(name, bundle) }
   }
 
   // MARK: A whole machine
@@ -166,197 +175,6 @@ extension Street {
     crash(name)
     run()
     command(.boot(machine: name))
-  }
-
-  // MARK: The end of a schedule
-
-  /// Everything that a schedule may have broken works again, and all peripherals are there. Then everybody must have
-  /// what they were promised. Returns what they have not.
-  package mutating func settleAndCheck() -> [String] {
-    for name in machines.keys.sorted() {
-      machines[name]?.fuse = nil
-      for bundle in machines[name]?.apps.keys.sorted() ?? [] { machines[name]?.apps[bundle]?.diesAfter = nil }
-      carryOut(.startBluetoothd(machine: name))
-      carryOut(.plug(machine: name, on: true))
-      carryOut(.block(machine: name, on: false))
-      carryOut(.near(machine: name))
-      carryOut(.bluetooth(machine: name, on: true))
-      carryOut(.power(machine: name, on: true))
-    }
-    pass(.seconds(5))
-    if hasOneSidedBonds {
-      hasOneSidedBonds = false
-      carryOut(.unpair)
-    }
-    for actor in cast.actors where actor.target != nil {
-      carryOut(.open(actor.name))
-      pass(until: { $0.app(actor.name)?.link != nil }, atMost: .seconds(120))
-      carryOut(.publish(actor.name))
-    }
-    makeAllManagers()
-    pass(until: { street in street.missingPromises { $0.mayWork(.central) }.isEmpty }, atMost: .seconds(400))
-    var missing = missingPromises { $0.mayWork(.central) }
-    for actor in cast.actors where actor.isCentral { carryOut(.open(actor.name)) }
-    makeAllManagers()
-    pass(until: { street in street.missingPromises { _ in true }.isEmpty }, atMost: .seconds(120))
-    missing += missingPromises { _ in true }
-    pass(.seconds(60))
-    missing += exchangeValues()
-    missing += openChannels()
-    missing += missedLinks()
-    missing += letGo()
-    return missing + complaints
-  }
-
-  /// An app that its user opened has made only some of its managers, and is told nothing of the others.
-  private mutating func makeAllManagers() {
-    for actor in cast.actors where actor.isCentral {
-      for index in actor.managers.indices { carryOut(.makeManager(Caller(actor.name, index + 1))) }
-    }
-  }
-
-  /// Passes no more time than it takes until something is so.
-  private mutating func pass(until isSo: (Street) -> Bool, atMost limit: Duration) {
-    let end = now + limit
-    while now < end, !isSo(self) { pass(.seconds(5)) }
-  }
-
-  /// Apps with what they were promised and do not have.
-  private func missingPromises(of isEntitled: (Actor) -> Bool) -> [String] {
-    var missing: [String] = []
-    for actor in cast.actors where actor.isCentral && isEntitled(actor) && !reference.quit.contains(actor.name) {
-      for (index, plan) in actor.managers.enumerated() where plan.role == .central {
-        // An app that its user opened is told nothing of a manager that it has not made.
-        guard let app = app(actor.name), app.process == nil || app.managers[index + 1] != nil else { continue }
-        let caller = Caller(actor.name, index + 1)
-        let book = reference.book(caller)
-        for peer in book.held.subtracting(book.connected).sorted() {
-          let target = machines[actor.machine]?.target(peer)
-          missing.append("\(caller): the connection to \(target?.rawValue ?? "?") has not come")
-        }
-        guard book.scan != nil else { continue }
-        let found = Set(book.found.compactMap { machines[actor.machine]?.target($0) })
-        for target in cast.targets(of: actor) where !found.contains(target) {
-          // What is connected does not advertise.
-          guard !isLinked(actor.machine, cast.machine(of: target)) else { continue }
-          missing.append("\(caller): the scan has not found \(target)")
-        }
-      }
-    }
-    return missing
-  }
-
-  private func isLinked(_ first: String, _ second: String) -> Bool {
-    world.survey.links.contains { [$0.central, $0.peripheral].sorted() == [first, second].sorted() }
-  }
-
-  /// Each subscription delivers a new value once, and each service takes a write.
-  private mutating func exchangeValues() -> [String] {
-    var missing: [String] = []
-    forEachConnected { app, number, target in app.disk.identifiers[target].map { app.explore($0, number) } ?? [] }
-    pass(.seconds(30))
-    let writesBefore = cast.actors.map { app($0.name)?.disk.writesDone ?? 0 }.reduce(0, +)
-    var writes = 0
-    forEachConnected { app, number, target in
-      let requests = app.write(number, target)
-      writes += requests.count
-      return requests
-    }
-    pass(.seconds(15))
-    for actor in cast.actors where actor.target != nil { carryOut(.push(actor.name)) }
-    pass(.seconds(5))
-    let writesDone = cast.actors.map { app($0.name)?.disk.writesDone ?? 0 }.reduce(0, +) - writesBefore
-    if writesDone != writes { missing.append("\(writesDone) of \(writes) writes were done") }
-    for actor in cast.actors {
-      guard let app = app(actor.name) else { continue }
-      for (number, manager) in app.managers.sorted(by: { $0.key < $1.key }) {
-        if !manager.outstanding.isEmpty { missing.append("\(actor.name).\(number): an operation never ended") }
-        for target in (app.disk.subscriptions[number] ?? []).sorted() {
-          guard let peer = app.disk.identifiers[target], manager.state(of: peer) == .connected else { continue }
-          if app.attribute(target, target.offerUUID, number)?.1.isNotifying != true {
-            missing.append("\(actor.name).\(number): no subscription to \(target)")
-          } else if newestValue(of: target) > 0, app.disk.lastValues[number]?[target] != newestValue(of: target) {
-            missing.append("\(actor.name).\(number): the new value of \(target) has not come")
-          }
-        }
-      }
-    }
-    return missing
-  }
-
-  /// Each channel that is published can be opened, and both sides hear of it.
-  private mutating func openChannels() -> [String] {
-    let before = channels
-    var psms: [Target: UInt16] = [:]
-    for target in Target.allCases { psms[target] = psm(of: target) }
-    var wanted = 0
-    forEachConnected { app, number, target in
-      guard let psm = psms[target] else { return [] }
-      let requests = app.openChannel(number, target, psm: psm)
-      wanted += requests.count
-      return requests
-    }
-    let untold = cast.actors.filter { actor in
-      guard let app = app(actor.name), let number = app.publisher, let manager = app.managers[number] else {
-        return false
-      }
-      return manager.channel != nil && manager.channel?.psm == nil
-    }
-    guard untold.isEmpty else { return untold.map { "\($0.name) was never told its PSM" } }
-    guard wanted > 0 else { return [] }
-    pass(.seconds(30))
-    let (opened, taken) = (channels.opened - before.opened, channels.taken - before.taken)
-    guard (opened, taken) != (wanted, wanted) else { return [] }
-    return ["of \(wanted) L2CAP channels \(opened) were opened, and \(taken) heard of by the other side"]
-  }
-
-  private var channels: (opened: Int, taken: Int) {
-    cast.actors.compactMap { app($0.name)?.disk }
-      .reduce((0, 0)) { ($0.0 + $1.channelsOpened, $0.1 + $1.channelsTaken) }
-  }
-
-  /// Whoever watches links knows which there are.
-  private func missedLinks() -> [String] {
-    cast.actors.flatMap { actor -> [String] in
-      guard let app = app(actor.name), app.process != nil, !app.isSuspended else { return [] }
-      return app.managers.sorted { $0.key < $1.key }.flatMap { number, manager in
-        (manager.watched ?? [:]).sorted { $0.key < $1.key }.compactMap { peer, isThere -> String? in
-          guard let target = machines[actor.machine]?.target(peer),
-            isLinked(actor.machine, cast.machine(of: target)) != isThere
-          else { return nil }
-          return "\(actor.name).\(number): told last that the link to \(target) is \(isThere ? "there" : "gone")"
-        }
-      }
-    }
-  }
-
-  private mutating func forEachConnected(_ make: (inout ModelApp, Int, Target) -> [Request]) {
-    for actor in cast.actors where actor.isCentral {
-      for (index, plan) in actor.managers.enumerated() where plan.role == .central {
-        for target in cast.targets(of: actor) {
-          call(Caller(actor.name, index + 1)) { app, number in
-            guard let peer = app.disk.identifiers[target], app.managers[number]?.state(of: peer) == .connected else {
-              return []
-            }
-            return make(&app, number, target)
-          }
-          run()
-        }
-      }
-    }
-  }
-
-  /// When nobody wants anything any more, nothing is left.
-  private mutating func letGo() -> [String] {
-    for actor in cast.actors where actor.isCentral {
-      for (index, plan) in actor.managers.enumerated() where plan.role == .central {
-        let caller = Caller(actor.name, index + 1)
-        for target in cast.targets(of: actor) { carryOut(.cancel(caller, target)) }
-        carryOut(.stopScan(caller))
-      }
-    }
-    pass(until: { $0.world.survey.links.isEmpty }, atMost: .seconds(120))
-    return world.survey.links.map { "the link from \($0.central) to \($0.peripheral) stays, though nobody wants it" }
   }
 }
 
