@@ -1,6 +1,8 @@
 import ArgumentParser
+import Dispatch
 import Foundation
 import ScheduleTesting
+import Synchronization
 
 /// Carries out schedules until one breaks a promise. A failing seed is shrunk, and printed as a command that replays
 /// it.
@@ -20,10 +22,13 @@ struct ScheduleSoak: ParsableCommand {
   @Flag(help: "Go on after a seed that fails.") var keepGoing = false
   @Option(help: "How often a failing schedule may be tried with fewer steps.") var trials: Int = 400
   @Option(help: "Put this fault into the systems.") var fault: String?
+  @Option(help: "How many schedules are carried out at the same time; all processors' by default.")
+  var jobs: Int = ProcessInfo.processInfo.activeProcessorCount
 
   func validate() throws {
     guard (1...10_000).contains(steps) else { throw ValidationError("A schedule has 1 to 10000 steps.") }
     guard (0...1_000_000).contains(seconds) else { throw ValidationError("The time is 0 to 1,000,000 s.") }
+    guard (1...1024).contains(jobs) else { throw ValidationError("There are 1 to 1024 jobs.") }
     if let exhaustive, !(0...7).contains(exhaustive) { throw ValidationError("An order has 0 to 7 events.") }
     guard seeds >= 1, first <= .max - seeds else {
       throw ValidationError("Give at least one seed, and no more than there are.")
@@ -56,22 +61,37 @@ struct ScheduleSoak: ParsableCommand {
     var seed = first
     var done: UInt64 { seed - first }
     while done < seeds || Date().timeIntervalSince(began) < Double(seconds) {
-      defer { seed += 1 }
-      let schedule = ScheduleGenerator.schedule(seed: seed, steps: steps)
-      let trial = Trial(schedule, fault: fault)
-      tally.merge(trial.tally, uniquingKeysWith: +)
-      if !trial.isKept {
-        failures += 1
-        report(schedule, trial, fault)
-        if !keepGoing { throw ExitCode(1) }
-      }
-      if (done + 1).isMultiple(of: 100) {
-        say("\(done + 1) seeds, \(failures) broken, \(Int(Date().timeIntervalSince(began))) s")
+      let batch = done < seeds ? min(UInt64(jobs) * 8, seeds - done) : UInt64(jobs)
+      for (schedule, trial) in carryOut(seed..<seed + batch, fault) {
+        seed += 1
+        tally.merge(trial.tally, uniquingKeysWith: +)
+        if !trial.isKept {
+          failures += 1
+          report(schedule, trial, fault)
+          if !keepGoing { throw ExitCode(1) }
+        }
+        if done.isMultiple(of: 100) {
+          say("\(done) seeds, \(failures) broken, \(Int(Date().timeIntervalSince(began))) s")
+        }
       }
     }
     say("\(done) seeds of \(steps) steps, \(failures) broken, \(Int(Date().timeIntervalSince(began))) s")
     say("Apps were told: " + tally.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "))
     if failures > 0 { throw ExitCode(1) }
+  }
+
+  /// Several at the same time, and their results in order.
+  private func carryOut(_ seeds: Range<UInt64>, _ fault: Fault?) -> [(Schedule, Trial)] {
+    let waiting = Mutex(Array(seeds))
+    let done = Mutex<[UInt64: (Schedule, Trial)]>([:])
+    DispatchQueue.concurrentPerform(iterations: min(jobs, seeds.count)) { _ in
+      while let seed = waiting.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+        let schedule = ScheduleGenerator.schedule(seed: seed, steps: steps)
+        let trial = Trial(schedule, fault: fault)
+        done.withLock { $0[seed] = (schedule, trial) }
+      }
+    }
+    return done.withLock { $0.sorted { $0.key < $1.key }.map(\.value) }
   }
 
   private func explore(_ events: Int, _ fault: Fault?) throws {
