@@ -27,10 +27,13 @@ import TimeTypes
     return desk
   }
 
-  private func barrenLink(_ desk: inout Desk) {
+  private func barrenLink(_ desk: inout Desk, reason: String? = nil) {
     desk.connect()
     desk.change(["Connected": .bool(true)])
     desk.pass(.milliseconds(50))
+    if let reason {
+      desk.handle(.daemon(.signal(.disconnected(path: Desk.devicePath, reason: reason, message: ""))))
+    }
     desk.change(["Connected": .bool(false)])
     desk.pass(.seconds(2))
   }
@@ -54,6 +57,22 @@ import TimeTypes
     #expect(desk.asked { $0 == .startDiscovery } == 1)
     // The app is told of lost links, and continues to wait for the same peripheral.
     #expect(!desk.bodies.contains("failedToConnect"))
+  }
+
+  @Test("A8: a bond that never carried a link is removed as well if bluetoothd says that its key is refused")
+  func healedWithReason() {
+    var desk = justBonded()
+    for _ in 0..<3 { barrenLink(&desk, reason: "org.bluez.Reason.Authentication") }
+    #expect(removals(desk) == 1)
+    #expect(desk.recorded(.pairingGone) == 0)
+    let ends = desk.events.filter { event in
+      switch event.body {
+      case .failedToConnect: true
+      case .disconnected(_, .coreBluetooth(.peerRemovedPairingInformation, _)?, _, _): true
+      default: false
+      }
+    }
+    #expect(ends.isEmpty)
   }
 
   @Test("A8: a restart of the system in between does not make it forget that the bond is new")

@@ -142,6 +142,12 @@ struct ScheduleTests {
         "open cat; publish cat; open bob; make bob.1; connect bob.1 cat; subscribe bob.1 cat; pass 7175; leave bob; "
           + "pass 14623; kill-system phone; pass 289; flood cat; pass 1098; kill-bluetoothd phone; open bob"
       ),
+      // A half-made bond ended the request, and stayed, where bluetoothd says why links end.
+      (
+        1,
+        "open lock; publish lock; open ann; connect ann.1 lock; subscribe ann.1 lock; pass 1775; kill-bluetoothd door; "
+          + "pass 60000"
+      ),
     ] as [(UInt64, String)])
   func found(_ seed: UInt64, steps: String) throws {
     let schedule = Schedule(seed: seed, steps: try Schedule.steps(steps).get())

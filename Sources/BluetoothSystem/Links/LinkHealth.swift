@@ -211,6 +211,8 @@ extension BluetoothSystem {
   mutating func linkEnded(_ path: ObjectPath, _ reason: String) {
     bluez.devices[path]?.linkEnded(because: reason)
     guard reason == "org.bluez.Reason.Authentication", let device = bluez.devices[path], device.isBonded else { return }
+    // A half-made bond is removed and made anew, and the requests go on.
+    guard peers[device.peer]?.isBondUnproven != true else { return }
     if links[device.peer, default: LinkHealth()].keyWasRefused() { pairingIsGone(device.peer) }
   }
 
