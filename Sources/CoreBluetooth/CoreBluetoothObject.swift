@@ -5,8 +5,6 @@ import Foundation
 /// The conformance to `Sendable` is declared here and inherited, so that an app's own
 /// `extension CBPeripheral: @unchecked Sendable {}`, which Apple's classes need, compiles without a warning.
 open class CoreBluetoothObject: NSObject, @unchecked Sendable {
-  /// The description last passed to a format. Kept alive here, because a format takes only an address.
-  private var formatText: NSString?
   /// The observations of this object's properties (`observe`). An observation belongs to the app.
   private var observations: [WeakObservation] = []
 
@@ -65,18 +63,6 @@ open class CoreBluetoothObject: NSObject, @unchecked Sendable {
     case "debugDescription": Property(debugDescription)
     case "hash": Property(hash)
     default: nil
-    }
-  }
-}
-
-// Lets `String(format: "%@", peripheral)` and `NSLog` accept these objects, as on Apple's systems. Foundation on
-// Linux formats only its own classes, so an object passes its description.
-extension CoreBluetoothObject: CVarArg {
-  public var _cVarArgEncoding: [Int] {
-    locked {
-      let text = NSString(string: description)
-      formatText = text
-      return text._cVarArgEncoding
     }
   }
 }
