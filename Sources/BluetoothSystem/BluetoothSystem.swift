@@ -56,6 +56,7 @@ package struct BluetoothSystem: Sendable {
   /// Services that have appeared on a link and that apps were not told of.
   var newServices: [PeerIdentifier: Set<AttributeHandle>] = [:]
   var healings = PeerTable<DatabaseHealing>()
+  var knownServices = KnownServices()
   /// Links of centrals that have proven nothing.
   var unproven = UnprovenLinks()
   var sessions = NotifySessions()

@@ -11,6 +11,7 @@ import Testing
 struct ServiceChangeTests {
   private static let newPath = Desk.devicePath.appending("service0021")
   private static let other = BluetoothUUID(high: 0x1234_5678_0000_4000, low: 0x8000_0000_0000_0098)
+  private static let third = BluetoothUUID(high: 0x1234_5678_0000_4000, low: 0x8000_0000_0000_0099)
 
   private func appears(_ uuid: BluetoothUUID, at path: ObjectPath = newPath, _ desk: inout Desk) {
     desk.handle(
@@ -193,6 +194,23 @@ struct ServiceChangeTests {
     #expect(found(desk) == [0x21, 0x31])
   }
 
+  @Test("C7: a service that comes after another was taken away is told, at once or when that is waited for no more")
+  func inItsPlace() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.forget()
+    desk.serviceGoes()
+    appears(Self.other, &desk)
+    #expect(invalidated(desk) == [[0x0a]], "the first one may come back")
+    desk.pass(.seconds(2))
+    #expect(invalidated(desk) == [[0x0a], []])
+    appears(Self.third, at: Desk.devicePath.appending("service0031"), &desk)
+    #expect(invalidated(desk) == [[0x0a], [], []])
+    desk.pass(.seconds(600))
+    #expect(invalidated(desk).count == 3)
+    #expect(desk.asked { $0 == .disconnect } == 0)
+  }
+
   @Test("C7: a service that was taken away on a link, and is missing on the next one, is looked for there")
   func missingAfterwards() {
     var desk = Desk()
@@ -211,9 +229,10 @@ struct ServiceChangeTests {
   func gone() {
     var desk = Desk()
     desk.connectAndSubscribe()
+    appears(Self.other, &desk)
+    desk.forget()
     desk.linkDown()
     desk.serviceGoes()
-    appears(Self.other, &desk)
     for _ in 1...3 {
       desk.connect()
       desk.linkUp()
@@ -225,6 +244,23 @@ struct ServiceChangeTests {
     desk.forget()
     desk.pass(.seconds(60))
     #expect(invalidated(desk) == [[0x0a]])
+  }
+
+  @Test("C7: a peripheral that comes back with a service it never had, in place of one that was found, keeps its link")
+  func updated() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.linkDown()
+    desk.serviceGoes()
+    appears(Self.other, &desk)
+    desk.connect()
+    desk.forget()
+    desk.linkUp()
+    #expect(invalidated(desk) == [[0x0a]])
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(9), .discoverServices(nil))))
+    #expect(found(desk) == [0x21])
+    desk.pass(.seconds(600))
+    #expect(desk.asked { $0 == .disconnect } == 0)
   }
 }
 

@@ -30,7 +30,7 @@ struct DatabaseHealing: Sendable {
   /// Services that the peripheral has taken away on the present link.
   private var takenAway: Set<BluetoothUUID> = []
   /// The system has waited for what the peripheral took away, and it has not come back. The link stays as it is.
-  private var isContent = false
+  private(set) var isContent = false
   /// bluetoothd was asked to remove the device. The healing goes on when the device's object disappears.
   private(set) var removesDevice = false
 
@@ -42,7 +42,7 @@ struct DatabaseHealing: Sendable {
   mutating func misses(_ uuids: Set<BluetoothUUID>, at now: Instant) {
     missing = uuids
     removesDevice = false
-    if !uuids.isSubset(of: takenAway) { isContent = false }
+    if !tookAway(uuids) { isContent = false }
     guard !hasGivenUp, !isContent, dropAt == nil else { return }
     dropAt = now + Self.patience[min(attempts, Self.patience.count - 1)]
   }
@@ -65,6 +65,9 @@ struct DatabaseHealing: Sendable {
     isContent = false
   }
 
+  /// Whether the peripheral has taken all of these away on the present link. They may come back, and nothing is wrong.
+  func tookAway(_ uuids: Set<BluetoothUUID>) -> Bool { uuids.isSubset(of: takenAway) }
+
   mutating func bringsBack(_ uuid: BluetoothUUID) { takenAway.remove(uuid) }
 
   /// The link was lost by itself. The next one is examined afresh.
@@ -82,7 +85,7 @@ struct DatabaseHealing: Sendable {
   /// The system has waited for what is missing. Returns whether the peripheral has taken all of it away, so that there
   /// is nothing to heal.
   mutating func acceptsLoss() -> Bool {
-    guard missing.isSubset(of: takenAway) else { return false }
+    guard tookAway(missing) else { return false }
     dropAt = nil
     isContent = true
     return true
@@ -165,12 +168,30 @@ extension BluetoothSystem {
     for emptied in emptiedServices(of: device) { healings[peer, default: DatabaseHealing()].doubtsEmpty(emptied) }
     let missing = missingServices(of: device)
     guard !missing.isEmpty else {
+      knownServices.sees(device.distinctServices, on: peer)
       if let healing = healings.removeValue(forKey: peer), healing.attempts > 0 {
         journal(.servicesBack, [.peripheral: peer.uuidString, .attempts: String(healing.attempts)])
       }
       return tellDatabaseChanges(of: device)
     }
+    guard !acceptsUpdate(of: device, lacking: missing) else { return }
     healings[peer, default: DatabaseHealing()].misses(missing, at: now)
+    // Nothing more is waited for, so what has come in place of a service that was taken away is told at once.
+    if healings[peer]?.isContent == true { tellDatabaseChanges(of: device) }
+  }
+
+  /// Whether the peripheral was updated, so that what it lacks is gone. What an app has asked for is looked for all the same.
+  private mutating func acceptsUpdate(of device: Device, lacking missing: Set<BluetoothUUID>) -> Bool {
+    let services = device.distinctServices
+    guard knownServices.isUpdated(device.peer, having: services) else { return false }
+    if let healing = healings[device.peer] {
+      guard missing.isDisjoint(with: healing.asked), !healing.tookAway(missing) else { return false }
+    }
+    knownServices.replace(services, on: device.peer)
+    healings[device.peer] = nil
+    forgetServices(missing, of: device.peer)
+    tellDatabaseChanges(of: device, gone: missing)
+    return true
   }
 
   private func presentServices(of device: Device) -> Set<BluetoothUUID> {
@@ -196,7 +217,7 @@ extension BluetoothSystem {
     // What was kept for a subscription is kept on: the service may still come back.
     if healing.acceptsLoss() {
       healings[peer] = healing
-      return
+      return tellDatabaseChanges(of: device)
     }
     let names = healing.missing.sorted().map(\.description).joined(separator: " ")
     let isTriedAgain = healing.endLink()
