@@ -245,6 +245,30 @@ struct AppLifeTests {
     #expect(delays == [0, 1, 2, 4, 8, 16, 32, 64].map { .seconds($0) })
   }
 
+  @Test("F1, L2: an app that always runs is not suspended: nobody opens or leaves it")
+  func alwaysAwake() {
+    var desk = Desk(keepAlive: true)
+    desk.launchAndAttach()
+    desk.leave()
+    desk.pass(.seconds(600))
+    #expect(desk.state == .foreground)
+    desk.restartSystem()
+    desk.attach()
+    desk.pass(.seconds(600))
+    #expect(desk.state == .foreground)
+  }
+
+  @Test("F1, L2: an app that always runs is not suspended after a latchkeyd that ended while it started the app")
+  func alwaysAwakeAfterABrokenLaunch() {
+    var desk = Desk(keepAlive: true)
+    desk.handle(.appLaunched(Desk.bundle, desk.process))
+    desk.restartSystem()
+    desk.attach()
+    desk.pass(.seconds(600))
+    #expect(desk.state == .foreground)
+    #expect(!desk.effects.contains { if case .suspend = $0 { true } else { false } })
+  }
+
   @Test("A launch that the supervisor never answers is given up and tried again")
   func unansweredLaunch() {
     var desk = Desk(keepAlive: true)

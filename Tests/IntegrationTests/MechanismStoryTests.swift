@@ -50,6 +50,20 @@ struct MechanismStoryTests {
     #expect(report.kept)
   }
 
+  @Test("L2, F1: a lock locks behind its owner also after somebody has left its app") func leftAlone() async throws {
+    let report = try await tell(
+      """
+        - turn bolt: {machine: door, to: unlocked, from: inside}
+        - leave app: {machine: phone, app: agent}
+        - leave app: {machine: door, app: lock}
+        - pass: 1min
+        - move: {machine: phone, to: [200, 0], over: 140s, as: departure}
+        - wait for: {event: bolt.moved, machine: door, fields: {to: locked, cause: leaving}, within: 5min}
+      """)
+    #expect(report.kept)
+    #expect(!report.timeline.contains { $0.is(Recorded.Daemon.appSuspended) && $0.machine == "door" })
+  }
+
   @Test("L2, L6: a bolt that a hand opened is locked behind its last owner, who goes while the lock has no power")
   func awaited() async throws {
     let report = try await tell(

@@ -70,6 +70,11 @@ struct App: Sendable {
     isDenied = record.isDenied
     guard let identity = record.process else { return }
     let process = AppProcess(identity, at: .zero)
+    // Also if it was still being started, or an earlier release had suspended it.
+    if declaration.keepAlive {
+      life = .foreground(process)
+      return
+    }
     switch record.state {
     case .foreground: life = .foreground(process)
     case .suspended: life = .suspended(process)
@@ -274,9 +279,10 @@ struct App: Sendable {
     return false
   }
 
-  /// The user switched to another app. Returns whether this one was in the foreground.
+  /// The user switched to another app. Returns whether this one goes to the background. One that always runs stays where
+  /// it is: a lock that is suspended would lock behind nobody.
   mutating func leave(at now: Instant, _ configuration: BluetoothSystem.Configuration) -> Bool {
-    guard case .foreground(var process) = life else { return false }
+    guard !declaration.keepAlive, case .foreground(var process) = life else { return false }
     process.startsAfresh()
     process.resumesWork(at: now)
     life = .background(process, AppLife.Stay(at: now, budget: wakeBudget(configuration)))
