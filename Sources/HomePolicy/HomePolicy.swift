@@ -29,6 +29,8 @@ package struct HomePolicy: Sendable {
   /// Since when this phone may be coming home although its link came up no weaker than in a room that was measured.
   /// That opens nothing. Its owner is asked at the door.
   var perhapsComingSince: Instant?
+  /// This phone was coming home when its machine went down, and no link has come up since.
+  var isWayInterrupted = false
   /// The command whose answer is awaited.
   var awaited: (command: HomeCommand, operation: UInt64)?
   /// The latest command, while it may not have arrived.

@@ -4,6 +4,9 @@ import TimeTypes
 extension HomePolicy {
   mutating func start(isLinked: Bool, at time: HomeTime) {
     soughtSince = isLinked ? nil : time.instant
+    // What was seen of a way home before a boot opens nothing. Its owner is asked at the door, however far that is.
+    isWayInterrupted =
+      (state.isBeginning == true || state.approach != nil) && state.lastHeard.map { $0.boot != time.boot } ?? false
     switch (state.isLinked, isLinked) {
     case (true, true):
       // The same link, but another process: what the previous process wrote before it ended may be unanswered.
@@ -55,6 +58,8 @@ extension HomePolicy {
       expectOffer(at: time)
     }
     isDoubtful = (state.linkLost != nil || isTurnedAway) && state.approach == nil
+    if isWayInterrupted, isDoubtful { perhapsComingSince = time.instant }
+    isWayInterrupted = false
     // If a link was lost before it was clear how it came up, the next one is still the same beginning.
     let isNewBeginning = state.linkLost.map { time.duration(since: $0) >= configuration.awayDuration } ?? false
     watch.begin(isNew: isNewBeginning, goesOn: state.isBeginning == true)

@@ -16,6 +16,28 @@ import TimeTypes
     return phone
   }
 
+  @Test("L7: a way home that a reboot interrupts ends in a question at the door, however long the rest of it takes")
+  func rebootOnTheWay() {
+    var phone = Phone()
+    phone.settle()
+    phone.happens(.linkDown)
+    phone.pass(86_400)
+    phone.happens(.linkUp)
+    phone.reboot(offFor: 5)
+    // The system had restored the link, and then hears that it is lost.
+    phone.relaunch(isLinked: true)
+    phone.happens(.linkDown)
+    phone.pass(0.3)
+    phone.happens(.linkUp)
+    phone.happens(.offerReceived)
+    phone.lockSays = .locked
+    phone.signal(-82, for: 60)
+    #expect(phone.questions.isEmpty)
+    phone.signal(-60, for: 10)
+    #expect(phone.questions == [.noApproach])
+    #expect(phone.unlocks.isEmpty)
+  }
+
   @Test("L7: a bolt that was turned by hand since it last spoke is asked about before its owner is")
   func handMeanwhile() {
     var phone = withinReach()
