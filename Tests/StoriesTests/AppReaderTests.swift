@@ -206,6 +206,10 @@ struct AppReaderTests {
       ("wokn: {app: collector}", "unknown promise 'wokn'"),
       ("told nothing twice", "needs what it is about, as in 'told nothing twice: {app: NAME}'"),
       ("recorded", "needs what it is about, as in 'recorded: {app: NAME, event: NAME}'"),
+      (
+        "'opened only for: alice'",
+        "is one word because of its quotes; without them it is 'opened only for: [MACHINE]'"
+      ),
       ("told-nothing-twice: {app: collector}", "unknown promise 'told-nothing-twice' (valid: told nothing twice)"),
       ("restored_in_order: {app: collector}", "unknown promise 'restored_in_order' (valid: restored in order)"),
       ("nothing-crashed: {app: collector}", "the promise 'nothing-crashed' is one word, without anything after it"),

@@ -249,6 +249,27 @@ extension PromiseTests {
     #expect(try judge("unlock-answered", evidence(jammed)).judgement == .broken)
   }
 
+  @Test(
+    "L4: no arrival opens a door that somebody inside has locked, and that breaks no promise of an opening",
+    arguments: ["opened-once", "unlocked-once"])
+  func lockedFromInside(_ promise: String) throws {
+    let shut = Self.dead.filter { !$0.isOpening }.with(Recorded.Agent.unlockAnswered, .result, "somebodyInside")
+    // It had locked by itself behind its owner, so nobody inside can have locked it.
+    #expect(try judge(promise, evidence(shut)).judgement == .broken)
+    let byHand = shut.map { entry in
+      var entry = entry
+      if entry.is(Recorded.Lock.boltMoved), entry[.to] == "locked" { entry[.cause] = "hand" }
+      return entry
+    }
+    let finding = try judge(promise, evidence(byHand))
+    #expect(finding.judgement == .notJudged, "\(finding.reason)")
+    #expect(finding.reason.contains("somebody inside had locked the door"), "\(finding.reason)")
+    // What is locked from outside, or by a phone, opens to an approach that is clear enough.
+    let atHome = try judge(promise, evidence(byHand.with(Recorded.Agent.unlockAnswered, .result, "lockedAtHome")))
+    #expect(atHome.judgement == .broken)
+    #expect(atHome.reason.contains("locked while somebody was at home"), "\(atHome.reason)")
+  }
+
   @Test("A12: two phones that come home together open the door once, by an operation each")
   func together() throws {
     let second = Self.dead.filter { $0.process != Recorded.lock && $0.process != Recorded.simulator }.map { entry in

@@ -296,7 +296,7 @@ struct PromiseTests {
         "it jammed"))
     #expect(
       try reason(shut.with(Recorded.Agent.unlockAnswered, .result, "restricted")).hasSuffix(
-        "the lock answered phone with restricted"))
+        "the lock answered phone with restricted: its mode does not allow it"))
     let mute = shut.without(Recorded.Agent.unlockAnswered).without(Recorded.Agent.unlockWritten)
     #expect(
       try reason(

@@ -43,7 +43,7 @@ extension Evidence {
     }
     let answered = latest { $0.isAgent(.unlockAnswered) && $0.machine == phone }
     if let answered, let result = answered[.result], !["done", "notNeeded"].contains(result) {
-      return cause("the lock answered \(phone) with \(result)", answered)
+      return cause("the lock answered \(phone) with \(result)\(Self.meaning(ofAnswer: result))", answered)
     }
     let given = givenUp(by: phone, before: home.upperBound)
     func cause(_ given: (isQuit: Bool, line: JournalEntry)) -> (reason: String, lines: [JournalEntry]) {
@@ -77,6 +77,19 @@ extension Evidence {
       return cause("no link of \(phone) came up", entries[home.lowerBound])
     }
     return cause("\(phone) wrote no unlock", entries[home.lowerBound])
+  }
+
+  /// What an answer of the lock means, where its name alone does not say what is to be done.
+  private static func meaning(ofAnswer result: String) -> String {
+    switch result {
+    case "somebodyInside": ": somebody inside has locked the door, and only a hand or the owner's word opens it"
+    case "lockedAtHome": ": it was locked while somebody was at home, and the approach was not clear enough for that"
+    case "insufficientBattery": ": its battery is too empty to turn the bolt"
+    case "restricted": ": its mode does not allow it"
+    case "outsideSchedule": ": the guest's grant does not count at this time"
+    case "expired": ": the guest's grant is over"
+    default: ""
+    }
   }
 
   /// The story's step that made the lock's app hang, if the app has neither been continued nor started again since.

@@ -127,9 +127,27 @@ enum DoorPromises {
   private static func notOpened(
     _ evidence: Evidence, _ absence: Absence, _ home: Range<Int>, door: String, _ moves: [JournalEntry]
   ) -> Finding {
+    if let finding = keptForSomebodyInside(evidence, absence, home, door: door) { return finding }
     let cause = evidence.whyNotOpened(absence, home, door: door)
     return evidence.missing(
       "the bolt did not open on arrival: \(cause.reason)", since: home.lowerBound, moves + cause.lines)
+  }
+
+  /// Not judged if the lock refused the unlock because somebody inside had locked the door: no approach opens it then.
+  /// The lock's own records must show that a hand had turned the bolt. Otherwise `nil`.
+  private static func keptForSomebodyInside(
+    _ evidence: Evidence, _ absence: Absence, _ home: Range<Int>, door: String
+  ) -> Finding? {
+    let answers = evidence.all(in: home) {
+      $0.isAgent(.unlockAnswered) && $0.machine == absence.phone && ($0[.door] ?? door) == door
+    }
+    guard let answer = answers.last, answer[.result] == "somebodyInside",
+      let latest = evidence.last(before: home.upperBound, where: { $0.isLock(.boltMoved) && $0.machine == door })
+    else { return nil }
+    let locked = evidence.entries[latest]
+    guard locked[.to] == "locked", locked.isByHand else { return nil }
+    return evidence.neverJudged(
+      "somebody inside had locked the door, which no arrival opens; the owner was asked", [locked, answer])
   }
 
   private static func unlockedOnce(

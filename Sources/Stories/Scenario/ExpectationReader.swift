@@ -33,7 +33,10 @@ struct ExpectationReader {
 
   /// The error for a promise of one word that does not exist.
   func refusal(ofWord name: String, line: Int?) -> ScenarioError {
-    if let kind = Self.kind(like: name), Promise.named(Self.hyphenated(name)) == nil || name == kind.rawValue {
+    // In quotes as a whole, as in "opened only for: [alice]", the promise is a word with a colon in it.
+    let isQuoted = name.contains(":")
+    let word = name.prefix { $0 != ":" }.description
+    if let kind = Self.kind(like: word), Promise.named(Self.hyphenated(word)) == nil || word == kind.rawValue {
       let subject =
         switch kind {
         case .onTheAir, .notOnTheAir, .scanned, .notScanned: "{machine: NAME}"
@@ -43,7 +46,9 @@ struct ExpectationReader {
         }
       return ScenarioError(
         file: file, line: line,
-        problem: "the promise '\(name)' needs what it is about, as in '\(kind.rawValue): \(subject)'")
+        problem: isQuoted
+          ? "the promise '\(name)' is one word because of its quotes; without them it is '\(kind.rawValue): \(subject)'"
+          : "the promise '\(name)' needs what it is about, as in '\(kind.rawValue): \(subject)'")
     }
     let meant = Promise.named(Self.hyphenated(name))
     return ScenarioError(

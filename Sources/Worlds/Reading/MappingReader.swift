@@ -189,8 +189,8 @@ package struct MappingReader {
   }
 
   package func place(_ key: String) throws(ScenarioError) -> Place {
-    let values = try list(key, ["[400, 0]"]).map { $0.scalar.flatMap { DurationText.number($0.string) } }
-    guard values.count == 2, let x = values[0], let y = values[1], abs(x) <= 1e6, abs(y) <= 1e6 else {
+    let values = try required(key, ["[400, 0]"]).sequence?.map { $0.scalar.flatMap { DurationText.number($0.string) } }
+    guard let values, values.count == 2, let x = values[0], let y = values[1], abs(x) <= 1e6, abs(y) <= 1e6 else {
       throw error(
         "'\(key)' of \(subject) must be two numbers in metres, as in [400, 0], and none beyond 1000 km", at: key)
     }
