@@ -16,7 +16,7 @@ package struct ConformanceCase: Sendable {
     DiscoveryCases.all + ConnectionCases.all + AttributeCases.all + PairingCases.all + AutoConnectCases.all
     + ServerCases.all + RestartCases.all + ErrorCases.all + AdvertisementCases.all + ApplicationCases.all
     + InterfaceCases.all + MonitorCases.all + LinkStartCases.all + AnswerCases.all + AdapterCases.all
-    + BatteryCases.all + StrangerCases.all
+    + BatteryCases.all + StrangerCases.all + SeveralClientsCases.all
 }
 
 /// Runs cases on a world.
