@@ -197,7 +197,7 @@ actor BlueZServerSession {
     var succeeded = false
     if case .success = result { succeeded = true }
     settle(open, succeeded: succeeded)
-    let values = result.map { ReplyCoding.values($0) }.mapError { BusError($0) }
+    let values = result.map { ReplyCoding.values($0) }.mapError { BusError($0, answering: open.call) }
     // A socket in the result has to stay open until the message has a duplicate of it.
     withExtendedLifetime(result) { bus.assumeIsolated { $0.reply(to: open.call, with: values) } }
     if succeeded, case .registerBatteryProvider(let root) = open.request {

@@ -9,6 +9,12 @@ extension BlueZError {
 extension BusError {
   init(_ error: BlueZError) { self.init(name: error.name, message: error.message) }
 
+  /// The error for a call that the server has refused. The object may have gone after the call was accepted. In bluetoothd
+  /// nothing lies between the two, so the error is that for an object that was never there.
+  init(_ error: BlueZError, answering call: IncomingCall) {
+    self = error.name == Name.unknownObject ? .nothingHandles(call, isObject: false) : BusError(error)
+  }
+
   /// bluetoothd's error for an unknown object, interface or method, or for wrong arguments. The text, with its
   /// newline, is libdbus's (dbus/dbus-connection.c).
   static func nothingHandles(_ call: IncomingCall, isObject: Bool) -> BusError {

@@ -247,4 +247,28 @@ struct RefusalTests {
     peer.close()
     pair.close()
   }
+
+  @Test("H4: a call on an object that has just gone is refused like one on an object that was never there")
+  func goesMeanwhile() async throws {
+    let pair = try await Pair()
+    let peer = try Bus(address: pair.bus.address)
+    try peer.start()
+    let refusals = Inbox<BusError?>()
+    let connect = MethodCall(
+      to: "org.bluez", path: Sample.device, interface: InterfaceName.device, member: "Connect", arguments: [])
+    await peer.call(connect) { result in
+      if case .failure(let error) = result { refusals.put(error) } else { refusals.put(nil) }
+    }
+    guard case .message(let sender, .call(let call, _, _)) = try await pair.events.next() else {
+      Issue.record("the call does not arrive")
+      return
+    }
+    pair.server.send(.reply(call, .failure(.unknownObject(Sample.device))), to: sender)
+    let refusal = try await refusals.next()
+    #expect(refusal?.name == BusError.Name.unknownObject)
+    #expect(
+      refusal?.message == "Method \"Connect\" with signature \"\" on interface \"org.bluez.Device1\" doesn't exist\n")
+    peer.close()
+    pair.close()
+  }
 }
