@@ -88,6 +88,8 @@ package struct PhoneSession<Cryptography: NoiseCryptography> {
   private var operation: UInt64?
   /// The conversation that may follow the answer, once the answer has been read.
   package private(set) var conversation: Conversation<Cryptography>?
+  /// The tag of that conversation, once a command is sealed.
+  package var tag: UInt8? { operation == nil ? nil : handshake.handshakeHash.first }
 
   /// - Parameter lockKey: the static public key of the lock at which this phone was enrolled. Only that lock can read
   ///   what this session writes, or learn which phone wrote it.
@@ -104,29 +106,17 @@ package struct PhoneSession<Cryptography: NoiseCryptography> {
   }
 
   /// The bytes to write as the Command.
-  /// - Parameters:
-  ///   - grant: a guest's grant; empty for an owner.
-  ///   - avoidedTag: the tag of a conversation that goes on. This session's conversation gets another one, because a
-  ///     lock takes fragments with a tag of two conversations for the newer one's.
+  /// - Parameter grant: a guest's grant; empty for an owner.
   package mutating func seal(
-    _ command: LockCommand, grant: [UInt8] = [], avoiding avoidedTag: UInt8? = nil,
-    using cryptography: inout Cryptography
+    _ command: LockCommand, grant: [UInt8] = [], using cryptography: inout Cryptography
   ) throws(LockSessionError) -> [UInt8] {
     guard operation == nil, !handshake.isComplete else { throw .used }
     do {
-      // Each try has another ephemeral key. One of 256 has the tag, so so many tries fail once in 2^128 times.
-      for _ in 0..<16 {
-        var attempt = handshake
-        let message = try attempt.writeMessage(command.encoded + grant, using: &cryptography)
-        guard let avoidedTag, attempt.handshakeHash.first == avoidedTag else {
-          handshake = attempt
-          transport = try handshake.split()
-          operation = command.operation
-          return message
-        }
-      }
+      let message = try handshake.writeMessage(command.encoded + grant, using: &cryptography)
+      transport = try handshake.split()
+      operation = command.operation
+      return message
     } catch { throw .authenticationFailed }
-    throw .authenticationFailed
   }
 
   /// Reads the lock's answer, which proves that it came from this lock. A forged answer leaves the session unchanged,

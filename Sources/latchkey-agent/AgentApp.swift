@@ -367,10 +367,9 @@ final class AgentApp: @unchecked Sendable {
       guard let offer, let radio else { throw LockSessionError.used }
       self.offer = nil
       usedOffer = offer
-      var session = try PhoneSession<SwiftCryptography>(
-        offer: offer, identity: keys.lockIdentity, lockKey: keys.lockKey, phoneKey: keys.staticKey)
-      let message = try session.seal(
-        LockCommand(LockCommand.Kind(kind), operation: operation), grant: grant?.encoded ?? [],
+      let (session, message) = try PhoneSession.begin(
+        LockCommand(LockCommand.Kind(kind), operation: operation), grant: grant?.encoded ?? [], offer: offer,
+        identity: keys.lockIdentity, lockKey: keys.lockKey, phoneKey: keys.staticKey,
         avoiding: MainActor.assumeIsolated { desk.conversationTag }, using: &cryptography)
       self.session = session
       command = (kind, operation)

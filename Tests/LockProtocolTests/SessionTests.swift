@@ -69,12 +69,16 @@ struct Pair {
           return keys[index - 1]
         }
       }
-      var phone = try pair.phoneSession(lock.offer)
-      let write = try phone.seal(unlock, avoiding: other, using: &cryptography)
+      let begun = try PhoneSession.begin(
+        unlock, offer: lock.offer, identity: pair.identity, lockKey: pair.lockKey.publicKey, phoneKey: pair.phoneKey,
+        avoiding: other, using: &cryptography)
+      var phone = begun.session
+      #expect(phone.tag != other)
       var accepting = lock
-      _ = try accepting.accept(write, isEnrolled: pair.isEnrolled)
+      _ = try accepting.accept(begun.message, isEnrolled: pair.isEnrolled)
       _ = try phone.open(try accepting.seal(answer))
-      return try #require(phone.conversation).tag
+      #expect(phone.conversation?.tag == phone.tag)
+      return try #require(phone.tag)
     }
     let usual = try tag(avoiding: nil)
     #expect(try tag(avoiding: usual &+ 1) == usual)
