@@ -8,8 +8,7 @@ import Testing
   /// Cases newer than the record. Only `make test-bluez` compares them with bluetoothd, until a run of it is recorded
   /// (docs/bluez.md, "Where the simulator differs").
   private static let unrecorded: Set<String> = [
-    "discoveries of two clients", "agents of two other clients", "an agent leaves while it is asked",
-    "a pairing that is refused on a link in use",
+    "a pairing that is refused on a link in use"
   ]
 
   private static let programs = Bundle.module.bundleURL.deletingLastPathComponent().path
