@@ -122,7 +122,7 @@ extension BlueZModel {
     _ = outbox.takeChanges()
     links = [:]
     devices = [:]
-    discovery = Discovery()
+    discovery = Discovery(isDualMode: configuration.isDualMode)
     server = GATTServer()
     agents = Agents()
     waitingPairs = []
@@ -300,7 +300,7 @@ extension BlueZModel {
     }
     closeAllChannels()
     devices = [:]
-    discovery = Discovery()
+    discovery = Discovery(isDualMode: configuration.isDualMode)
     advertising = Advertising()
     monitors = Monitors()
     batteryProviders = BatteryProviders()

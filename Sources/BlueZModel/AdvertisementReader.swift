@@ -9,6 +9,8 @@ struct AdvertisementReader {
   let properties: PropertyValues<LEAdvertisement1>
   let name: String
   let isDiscoverable: Bool
+  /// The controller has classic Bluetooth as well.
+  let isDualMode: Bool
   /// The advertisement's `DiscoverableTimeout` has passed.
   var hasDiscoverableEnded = false
 
@@ -85,11 +87,12 @@ struct AdvertisementReader {
     data.flags != nil && properties.discoverable == nil && !isDiscoverable
   }
 
-  /// The value of the Flags structure: no classic Bluetooth, and discoverable for a limited time, always, or not at
-  /// all.
-  private func flags(_ isLimited: Bool) -> UInt8 {
-    guard properties.discoverable ?? isDiscoverable, !hasDiscoverableEnded else { return 0x04 }
-    return isLimited ? 0x05 : 0x06
+  /// The value of the Flags structure: whether there is classic Bluetooth, and discoverable for a limited time, always, or
+  /// not at all. There is no such structure if nothing is to be said (net/bluetooth/eir.c).
+  private func flags(_ isLimited: Bool) -> UInt8? {
+    let noClassic: UInt8 = isDualMode ? 0x00 : 0x04
+    guard properties.discoverable ?? isDiscoverable, !hasDiscoverableEnded else { return isDualMode ? nil : noClassic }
+    return noClassic | (isLimited ? 0x01 : 0x02)
   }
 
   private func scanResponse(includesName: Bool) throws(BlueZError) -> [UInt8] {

@@ -34,6 +34,7 @@ struct Advertising: Sendable {
     var isDiscoverable: Bool
     var ownAddress: OwnAddress
     var isExperimental: Bool
+    var isDualMode: Bool
   }
 
   /// Returns the advertising set that was assigned.
@@ -164,7 +165,7 @@ struct Advertising: Sendable {
 extension Advertising.Surroundings {
   fileprivate func reader(_ properties: Properties, hasDiscoverableEnded: Bool = false) -> AdvertisementReader {
     AdvertisementReader(
-      properties: PropertyValues(properties), name: name, isDiscoverable: isDiscoverable,
+      properties: PropertyValues(properties), name: name, isDiscoverable: isDiscoverable, isDualMode: isDualMode,
       hasDiscoverableEnded: hasDiscoverableEnded)
   }
 }
@@ -173,7 +174,7 @@ extension BlueZModel {
   private var surroundings: Advertising.Surroundings {
     Advertising.Surroundings(
       name: adapterName, isDiscoverable: adapter.isDiscoverable, ownAddress: ownAddress,
-      isExperimental: configuration.isExperimental)
+      isExperimental: configuration.isExperimental, isDualMode: configuration.isDualMode)
   }
 
   mutating func registerAdvertisement(

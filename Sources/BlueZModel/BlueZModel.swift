@@ -133,7 +133,7 @@ package struct BlueZModel: Sendable {
   var adapter: AdapterState
   var devices: [ObjectPath: Device] = [:]
   var links: [LinkIdentifier: Link] = [:]
-  var discovery = Discovery()
+  var discovery: Discovery
   var server = GATTServer()
   var agents = Agents()
   /// Devices whose `Pair()` call waits until another device's `Pair()` call has ended, in order.
@@ -152,6 +152,7 @@ package struct BlueZModel: Sendable {
   package init(configuration: BlueZConfiguration, storage: BlueZStorage = BlueZStorage()) {
     self.configuration = configuration
     self.storage = storage
+    discovery = Discovery(isDualMode: configuration.isDualMode)
     adapter = AdapterState()
   }
 

@@ -19,6 +19,9 @@ package struct BlueZConfiguration: Sendable {
   /// Whether bluetoothd runs with `--experimental`, or `Experimental = true` in main.conf. Only then does it have
   /// monitors.
   package var isExperimental = false
+  /// Whether the controller has classic Bluetooth beside Low Energy, as most have. No classic device is on the simulated radio, but
+  /// bluetoothd then counts `Transport` as a filter, and the flags that it advertises differ.
+  package var isDualMode = false
   /// The connection interval of the links that this machine makes, 7.5 ms to 4 s. The kernel asks for 30 to 50 ms, and
   /// controllers tend to choose the shortest.
   package var connectionInterval: Duration = .milliseconds(30)

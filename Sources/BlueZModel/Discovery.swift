@@ -6,6 +6,8 @@ import TimeTypes
 
 /// The clients' discovery sessions and their filters.
 struct Discovery: Sendable {
+  /// The controller has classic Bluetooth as well (`BlueZConfiguration.isDualMode`).
+  private let isDualMode: Bool
   /// The clients' filters. A client may set one before it starts.
   private var filters: [ClientIdentifier: DiscoveryFilter] = [:]
   private(set) var sessions: Set<ClientIdentifier> = []
@@ -18,10 +20,14 @@ struct Discovery: Sendable {
   /// Smaller changes of the signal strength, in dB, are not reported unless a filter asks for it.
   static let rssiThreshold = 8
 
-  /// Returns the error if the discovery can't start, or `nil` if it has started. The controller is for Low Energy
-  /// alone, so a discovery is refused while every client asks for classic Bluetooth.
+  init(isDualMode: Bool) { self.isDualMode = isDualMode }
+
+  /// Returns the error if the discovery can't start, or `nil` if it has started. On a controller for Low Energy alone, a
+  /// discovery is refused while every client asks for classic Bluetooth.
   mutating func start(_ client: ClientIdentifier) -> BlueZError? {
-    guard sessions.union([client]).contains(where: { filters[$0]?.transport != "bredr" }) else { return .busy }
+    guard isDualMode || sessions.union([client]).contains(where: { filters[$0]?.transport != "bredr" }) else {
+      return .busy
+    }
     return sessions.insert(client).inserted ? nil : .busy
   }
 
@@ -100,7 +106,7 @@ struct Discovery: Sendable {
   /// data.
   func hears(_ report: AdvertisementReport) -> Bool {
     guard !sessions.isEmpty, !isPaused else { return false }
-    guard isFiltered, !sessions.contains(where: { filters[$0]?.isTrivial ?? true }) else { return true }
+    guard isFiltered, !sessions.contains(where: { isTrivial(filters[$0]) }) else { return true }
     let all = sessions.compactMap { filters[$0] }
     guard all.contains(where: { $0.transport != "bredr" }) else { return false }
     let signals = all.compactMap(\.rssi)
@@ -110,7 +116,14 @@ struct Discovery: Sendable {
   }
 
   /// Whether a client has a filter that makes bluetoothd set a filter in the kernel.
-  var isFiltered: Bool { sessions.contains { filters[$0]?.isTrivial == false } }
+  var isFiltered: Bool { sessions.contains { !isTrivial(filters[$0]) } }
+
+  /// Whether a client needs no filter in the kernel: it has none, or one that asks for what the controller does anyway
+  /// (src/adapter.c, merge_discovery_filters).
+  private func isTrivial(_ filter: DiscoveryFilter?) -> Bool {
+    guard let filter else { return true }
+    return filter.isForAll && filter.transport != "bredr" && !(isDualMode && filter.transport == "le")
+  }
 
   private var hearsDuplicates: Bool { sessions.contains { filters[$0]?.duplicateData ?? true } }
 
@@ -149,9 +162,8 @@ struct Discovery: Sendable {
 }
 
 extension DiscoveryFilter {
-  /// Whether the filter needs no filter in the kernel, on a controller for Low Energy alone (src/adapter.c,
-  /// merge_discovery_filters).
-  fileprivate var isTrivial: Bool {
-    uuids.isEmpty && rssi == nil && pathloss == nil && transport != "bredr" && duplicateData != true && pattern == nil
+  /// Whether it names no devices that are looked for, by whatever transport.
+  fileprivate var isForAll: Bool {
+    uuids.isEmpty && rssi == nil && pathloss == nil && duplicateData != true && pattern == nil
   }
 }

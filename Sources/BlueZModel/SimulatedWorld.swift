@@ -95,6 +95,7 @@ package struct SimulatedWorld: Sendable {
       seed: mixer.next())
     configuration.adapterNumber = machine.adapterNumber
     configuration.isExperimental = machine.isExperimental
+    configuration.isDualMode = machine.isDualMode
     configuration.connectionInterval = machine.connectionInterval
     configuration.hasDeviceInformation = machine.hasDeviceInformation
     machines[machine.name] = BlueZModel(configuration: configuration, storage: machine.storage)

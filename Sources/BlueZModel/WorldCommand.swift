@@ -14,6 +14,8 @@ package struct SimulatedMachine: Sendable {
   package var adapterNumber = 0
   /// bluetoothd's `--experimental`, which provides AdvertisementMonitorManager1.
   package var isExperimental = false
+  /// A controller for classic Bluetooth and Low Energy (`BlueZConfiguration.isDualMode`).
+  package var isDualMode = false
   /// The connection interval of the links that it makes (`BlueZConfiguration.connectionInterval`).
   package var connectionInterval: Duration = .milliseconds(30)
   /// Whether its bluetoothd publishes Device Information (`BlueZConfiguration.hasDeviceInformation`).

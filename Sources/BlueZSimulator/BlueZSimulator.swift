@@ -22,6 +22,8 @@ package struct SimulatorMachine: Sendable, Hashable {
   package var adapterCount = 1
   /// bluetoothd's `--experimental`.
   package var isExperimental = false
+  /// Its adapters have classic Bluetooth beside Low Energy.
+  package var isDualMode = false
   package init(name: String, busAddress: String, isPrivate: Bool = false) {
     self.name = name
     self.busAddress = busAddress

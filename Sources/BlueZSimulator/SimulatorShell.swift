@@ -55,6 +55,7 @@ extension BlueZSimulator {
           name: AdapterName.name(machine.name, number), position: position, isPrivate: machine.isPrivate)
         simulated.adapterNumber = number
         simulated.isExperimental = machine.isExperimental
+        simulated.isDualMode = machine.isDualMode
         carryOut(world.addMachine(simulated, at: now))
         if let failure { throw failure }
       }

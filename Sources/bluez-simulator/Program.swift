@@ -47,6 +47,12 @@ struct Program: AsyncParsableCommand {
       valueName: "name"))
   var experimentalMachine: [String] = []
 
+  @Option(
+    help: ArgumentHelp(
+      "One of these machines, whose adapters have classic Bluetooth as well, as most computers' have: a discovery with Transport=le "
+        + "has a filter there.", valueName: "name"))
+  var dualModeMachine: [String] = []
+
   @Option(help: ArgumentHelp("The number of adapters of one of these machines, up to 8.", valueName: "name=count"))
   var adapters: [String] = []
 
@@ -102,6 +108,9 @@ struct Program: AsyncParsableCommand {
     if let unknown = experimentalMachine.first(where: { !names.contains($0) }) {
       throw ValidationError("--experimental-machine \(unknown): there is no such --machine")
     }
+    if let unknown = dualModeMachine.first(where: { !names.contains($0) }) {
+      throw ValidationError("--dual-mode-machine \(unknown): there is no such --machine")
+    }
     for text in adapters {
       let name = String(text.prefix { $0 != "=" })
       guard names.contains(name) else { throw ValidationError("--adapters \(text): there is no --machine \(name)") }
@@ -125,6 +134,7 @@ struct Program: AsyncParsableCommand {
         isPrivate: privateMachine.contains(name))
       machine.adapterCount = try adapterCount(of: name)
       machine.isExperimental = experimentalMachine.contains(name)
+      machine.isDualMode = dualModeMachine.contains(name)
       return machine
     }
   }

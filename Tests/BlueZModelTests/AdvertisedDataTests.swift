@@ -194,9 +194,19 @@ import TimeTypes
     #expect(try advertised(example(["Data": Self.data([:])])).transmitPowerLevel == 0)
   }
 
+  @Test("H4: an adapter with classic Bluetooth does not say that it has none, nor flags if it is not discoverable")
+  func flagsOfDualMode() throws {
+    let discoverable: Properties = ["Type": .string("peripheral"), "Discoverable": .bool(true)]
+    #expect(try advertised(discoverable).flags == 0x06)
+    #expect(try advertised(discoverable, isDualMode: true).flags == 0x02)
+    #expect(try advertised(["Type": .string("peripheral")]).flags == 0x04)
+    #expect(try advertised(["Type": .string("peripheral")], isDualMode: true).flags == nil)
+  }
+
   /// What is on the air, without the scan response.
-  private func advertised(_ properties: Properties) throws -> AdvertisementData {
-    let reader = AdvertisementReader(properties: PropertyValues(properties), name: "door", isDiscoverable: false)
+  private func advertised(_ properties: Properties, isDualMode: Bool = false) throws -> AdvertisementData {
+    let reader = AdvertisementReader(
+      properties: PropertyValues(properties), name: "door", isDiscoverable: false, isDualMode: isDualMode)
     let address = DeviceAddress(bits: 0xC0_FF_EE_00_00_01, kind: .public)
     var data = AdvertisementData()
     #expect(AdvertisementCodec.read(try reader.parameters(.fixed(address)).data, into: &data))

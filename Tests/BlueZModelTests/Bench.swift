@@ -37,12 +37,15 @@ struct Bench {
   static let offerPath = ObjectPath(unchecked: "/app/service0/offer")
   static let commandPath = ObjectPath(unchecked: "/app/service0/command")
 
-  /// - Parameter isExperimental: the phone's bluetoothd runs with `--experimental`.
-  init(seed: UInt64 = 1, doorIsPrivate: Bool = false, isExperimental: Bool = false) {
+  /// - Parameters:
+  ///   - isExperimental: the phone's bluetoothd runs with `--experimental`.
+  ///   - isDualMode: the phone's controller has classic Bluetooth as well.
+  init(seed: UInt64 = 1, doorIsPrivate: Bool = false, isExperimental: Bool = false, isDualMode: Bool = false) {
     world = SimulatedWorld(seed: seed)
     add(SimulatedMachine(name: Self.door, isPrivate: doorIsPrivate))
     var phone = SimulatedMachine(name: Self.phone, position: Position(x: 2, y: 0))
     phone.isExperimental = isExperimental
+    phone.isDualMode = isDualMode
     add(phone)
   }
 

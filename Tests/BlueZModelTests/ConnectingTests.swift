@@ -159,6 +159,32 @@ import TimeTypes
     #expect((found.first?["UUIDs"]?.stringsValue?.isEmpty == false) == isTold)
   }
 
+  @Test(
+    "H4: for an adapter with classic Bluetooth Transport=le is a filter, so a device that is not discoverable is told of",
+    arguments: [
+      (DiscoveryFilter(), false), (DiscoveryFilter(transport: "auto"), false), (DiscoveryFilter(transport: "le"), true),
+    ])
+  func undiscoverableInDualMode(filter: DiscoveryFilter, isTold: Bool) throws {
+    var bench = Bench(isDualMode: true)
+    bench.serveLock(isDiscoverable: false)
+    bench.call(Bench.phone, Bench.adapter, .setDiscoveryFilter(filter))
+    bench.call(Bench.phone, Bench.adapter, .startDiscovery)
+    bench.run(.seconds(5))
+    let found = bench.phoneObjects.values.compactMap { $0[InterfaceName.device] }
+    #expect(found.count == 1)
+    #expect((found.first?["UUIDs"]?.stringsValue?.isEmpty == false) == isTold)
+  }
+
+  @Test("H4: an adapter with classic Bluetooth discovers by that alone, and finds none of the others")
+  func classicDiscoveryInDualMode() {
+    var bench = Bench(isDualMode: true)
+    bench.serveLock()
+    bench.call(Bench.phone, Bench.adapter, .setDiscoveryFilter(DiscoveryFilter(transport: "bredr")))
+    #expect(bench.ask(Bench.phone, Bench.adapter, .startDiscovery)?.isSuccess == true)
+    bench.run(.seconds(5))
+    #expect(bench.phoneObjects.values.allSatisfy { $0[InterfaceName.device] == nil })
+  }
+
   @Test("H4: with a known database Connected comes about 270 ms before ServicesResolved, and nothing is explored")
   func reconnects() throws {
     var bench = Bench()
