@@ -118,7 +118,7 @@ struct StatusWatchTests {
     system.server.close()
   }
 
-  @Test("Issue 9: an app that reports to a latchkeyd from before there were reports is not cut off")
+  @Test("H7: an app that reports to a latchkeyd from before there were reports is not cut off")
   func earlierSystem() async throws {
     let bus = try PrivateBus()
     let heard = Inbox<String>()

@@ -149,11 +149,7 @@ import TimeTypes
     ])
   func undiscoverable(filter: DiscoveryFilter, isTold: Bool) throws {
     var bench = Bench()
-    bench.serveLock(isDiscoverable: false)
-    bench.call(Bench.phone, Bench.adapter, .setDiscoveryFilter(filter))
-    bench.call(Bench.phone, Bench.adapter, .startDiscovery)
-    bench.run(.seconds(5))
-    let found = bench.phoneObjects.values.compactMap { $0[InterfaceName.device] }
+    let found = bench.foundOfUndiscoverableLock(filter)
     #expect(found.count == 1)
     #expect((found.first?["RSSI"] != nil) == isTold)
     #expect((found.first?["UUIDs"]?.stringsValue?.isEmpty == false) == isTold)
@@ -166,11 +162,7 @@ import TimeTypes
     ])
   func undiscoverableInDualMode(filter: DiscoveryFilter, isTold: Bool) throws {
     var bench = Bench(isDualMode: true)
-    bench.serveLock(isDiscoverable: false)
-    bench.call(Bench.phone, Bench.adapter, .setDiscoveryFilter(filter))
-    bench.call(Bench.phone, Bench.adapter, .startDiscovery)
-    bench.run(.seconds(5))
-    let found = bench.phoneObjects.values.compactMap { $0[InterfaceName.device] }
+    let found = bench.foundOfUndiscoverableLock(filter)
     #expect(found.count == 1)
     #expect((found.first?["UUIDs"]?.stringsValue?.isEmpty == false) == isTold)
   }
@@ -211,5 +203,16 @@ import TimeTypes
     #expect(rssi < -20 && rssi > -90)
     bench.leave()
     #expect(bench.ask(Bench.phone, path, .readConnectionRSSI)?.error == .notConnected)
+  }
+}
+
+extension Bench {
+  /// The devices that the phone is told of while it discovers with a filter beside a lock that is not discoverable.
+  fileprivate mutating func foundOfUndiscoverableLock(_ filter: DiscoveryFilter) -> [Properties] {
+    serveLock(isDiscoverable: false)
+    call(Self.phone, Self.adapter, .setDiscoveryFilter(filter))
+    call(Self.phone, Self.adapter, .startDiscovery)
+    run(.seconds(5))
+    return phoneObjects.values.compactMap { $0[InterfaceName.device] }
   }
 }

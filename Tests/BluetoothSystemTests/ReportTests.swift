@@ -18,7 +18,7 @@ struct ReportTests {
     desk.effects.compactMap { if case .record(.userReport, let fields) = $0 { fields } else { nil } }
   }
 
-  @Test("Issue 9: a door's state is shown since it changed, and stays when the app repeats it or ends")
+  @Test("H7: a door's state is shown since it changed, and stays when the app repeats it or ends")
   func states() {
     var desk = desk()
     desk.pass(.seconds(10))
@@ -38,7 +38,7 @@ struct ReportTests {
     #expect(journaled(desk).isEmpty)
   }
 
-  @Test("Issue 9: the last movements are shown with their time, and are in the journal, on one line and bounded")
+  @Test("H7: the last movements are shown with their time, and are in the journal, on one line and bounded")
   func movements() {
     var desk = desk()
     desk.say(
@@ -60,7 +60,7 @@ struct ReportTests {
     #expect(journaled(desk).isEmpty)
   }
 
-  @Test("Issue 9: an app that reports without end fills neither the memory nor the journal")
+  @Test("H7: an app that reports without end fills neither the memory nor the journal")
   func flood() {
     var desk = desk()
     for number in 1...1000 {
@@ -78,7 +78,7 @@ struct ReportTests {
     #expect(journaled(desk).first?[.untold] == "980")
   }
 
-  @Test("Issue 9: a report neither keeps an app awake nor counts as what it did in a wake")
+  @Test("H7: a report neither keeps an app awake nor counts as what it did in a wake")
   func quiet() {
     var desk = desk()
     desk.leave()

@@ -9,7 +9,7 @@ struct UserReportTests {
     return report
   }
 
-  @Test("Issue 9: a system that comes back hears the last states, and the movements that it missed, once")
+  @Test("H7: a system that comes back hears the last states, and the movements that it missed, once")
   func restart() async throws {
     let system = ScriptedSystem()
     system.run {

@@ -9,7 +9,7 @@ struct CompletionTests {
     FileManager.default.isExecutableFile(atPath: "/usr/bin/\(shell)")
   }
 
-  @Test("Issue 9: bash completes a subcommand, an option and a scenario's name")
+  @Test("H7: bash completes a subcommand, an option and a scenario's name")
   func bash() async throws {
     try await check("bash", command: "bash --rcfile $folder/start -i", file: "latchkey.bash") { folder in
       """
@@ -21,7 +21,7 @@ struct CompletionTests {
   }
 
   @Test(
-    "Issue 9: zsh completes a subcommand, an option and a scenario's name",
+    "H7: zsh completes a subcommand, an option and a scenario's name",
     .enabled(if: isInstalled("zsh"), "zsh is not installed: apt install zsh"))
   func zsh() async throws {
     // zsh reads `.zshrc` in $ZDOTDIR. Debian's own start file would initialise completions a second time.
@@ -35,7 +35,7 @@ struct CompletionTests {
   }
 
   @Test(
-    "Issue 9: fish completes a subcommand, an option and a scenario's name",
+    "H7: fish completes a subcommand, an option and a scenario's name",
     .enabled(if: isInstalled("fish"), "fish is not installed: apt install fish"))
   func fish() async throws {
     try await check("fish", command: "fish --no-config -i -C \"source $folder/start\"", file: "latchkey.fish") {
@@ -85,7 +85,7 @@ struct CompletionTests {
     #expect(try await terminal.finish().status == 0)
   }
 
-  @Test("Issue 9: the packages install the completions of all three shells where each looks for them")
+  @Test("H7: the packages install the completions of all three shells where each looks for them")
   func packaged() throws {
     func text(_ path: String) throws -> String {
       try String(contentsOfFile: LatchkeyCommand.package + "/" + path, encoding: .utf8)

@@ -36,7 +36,7 @@ struct ExitStatusTests {
     return try JSONDecoder().decode(Dump.self, from: Data(outcome.output.utf8)).command.leaves([])
   }
 
-  @Test("Issue 9: every command refuses wrong arguments with 64 and the reason, and prints nothing else")
+  @Test("H7: every command refuses wrong arguments with 64 and the reason, and prints nothing else")
   func wrongArguments() async throws {
     let commands = try await commands()
     #expect(commands.count >= 19, "\(commands)")
@@ -48,7 +48,7 @@ struct ExitStatusTests {
     #expect(try await TestProcess.run(Self.latchkey, ["no-such-command"]).status == 64)
   }
 
-  @Test("Issue 9: every command that asks latchkeyd says in one line that there is no bus, and ends with 1")
+  @Test("H7: every command that asks latchkeyd says in one line that there is no bus, and ends with 1")
   func noBus() async throws {
     for command in [
       ["status"], ["apps"], ["wakes"], ["watch", "--json"], ["unlock"], ["open", "a"], ["leave", "a"], ["quit", "a"],
@@ -62,7 +62,7 @@ struct ExitStatusTests {
     }
   }
 
-  @Test("Issue 9: the statuses with which commands end are those of the table in the manual, with one line each")
+  @Test("H7: the statuses with which commands end are those of the table in the manual, with one line each")
   func table() async throws {
     let folder = NSTemporaryDirectory() + "/latchkey-status-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -147,7 +147,7 @@ struct ExitStatusTests {
     #expect(try seen == Self.table())
   }
 
-  @Test("Issue 9: a story that is interrupted ends in order, with 128 and the number of the signal")
+  @Test("H7: a story that is interrupted ends in order, with 128 and the number of the signal")
   func interrupted() async throws {
     let command = try await LatchkeyCommand(["prove", "days-away"])
     try await command.hear("at home")

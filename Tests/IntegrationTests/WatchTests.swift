@@ -163,7 +163,7 @@ struct WatchTests {
     return text.components(separatedBy: "\r\n")
   }
 
-  @Test("Issue 9: a terminal that changes its size gets a new screen that fits it")
+  @Test("H7: a terminal that changes its size gets a new screen that fits it")
   func resized() async throws {
     let machine = try await Machine()
     let screen = try await machine.inTerminal("tty; stty cols 120 rows 30; exec $latchkey watch")
@@ -181,7 +181,7 @@ struct WatchTests {
     #expect(try await screen.finish().status == 0)
   }
 
-  @Test("Issue 9: Ctrl-Z gives the terminal back as it was, and fg takes it again")
+  @Test("H7: Ctrl-Z gives the terminal back as it was, and fg takes it again")
   func suspended() async throws {
     let machine = try await Machine()
     // With job control, but not interactive: such a bash leaves the terminal's settings alone.
@@ -217,7 +217,7 @@ struct WatchTests {
     }
   }
 
-  @Test("Issue 9: what is no news to the user wakes nobody who watches", arguments: ["watch", "watch --json"])
+  @Test("H7: what is no news to the user wakes nobody who watches", arguments: ["watch", "watch --json"])
   func idle(_ command: String) async throws {
     let machine = try await Machine()
     let screen = try await machine.onTerminal(columns: 100, "$latchkey \(command)")

@@ -89,7 +89,7 @@ struct ScreenTests {
     }
   }
 
-  @Test("Issue 9: every promise says in plain words what it promises; its name is for those who look further")
+  @Test("H7: every promise says in plain words what it promises; its name is for those who look further")
   func words() throws {
     #expect(Set(PromiseWords.all.keys) == Set(Promise.all.map(\.name)))
     for words in PromiseWords.all.values {
