@@ -110,7 +110,7 @@ package struct StoryJournal {
     story.add(Recorded.Agent.statusAnswered, [.result: "unknownOperation"], pid: 10)
     story.add(Recorded.Story.appHung, lock.and([.machine: "door"]))
     story.add(Recorded.Agent.offerAsked, pid: 10)
-    story.add(Recorded.Daemon.requestExpired, lock)
+    story.add(Recorded.Daemon.requestExpired, lock, after: 5)
     story.add(Recorded.Story.appContinued, lock.and([.machine: "door"]))
     story.add(Recorded.Story.ownerLeft, [.machine: "phone"])
     story.add(Recorded.Story.appHung, lock.and([.machine: "door"]))

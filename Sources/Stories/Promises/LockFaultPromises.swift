@@ -34,6 +34,11 @@ enum LockFaultPromises {
           if let lost {
             return evidence.neverJudged("the link was lost first", [evidence.entries[lost]])
           }
+          if hung.upperBound < evidence.window.upperBound, evidence.entries[hung.upperBound].t < limit {
+            return evidence.neverJudged(
+              "the lock no longer hung when its system would have had to answer for it",
+              [asked, hung.upperBound].map { evidence.entries[$0] })
+          }
           return evidence.missing(
             "its system answered nothing for it", since: asked,
             [hung.lowerBound, asked].map { evidence.entries[$0] })
