@@ -72,6 +72,49 @@ struct StoryInputTests {
     #expect(!key.contains("\u{1b}"))
   }
 
+  @Test(
+    "A15: a line break in a name is refused with its line, and makes no other name of it",
+    arguments: [
+      ("\"a\\nb\"", "has a line break in it, and must be one line of text"),
+      ("\"a\\r\"", "has a line break in it, and must be one line of text"),
+      ("\"a\\Lb\"", "has a line break in it, and must be one line of text"),
+      ("\"a\\tb\"", "has a character in it that can't be printed, U+9"),
+    ])
+  func namesOfOneLine(_ text: String, _ problem: String) throws {
+    let machines = "machines:\n  door: {position: [0, 0], apps: [lock]}\n  bob: {position: [1, 0], apps: [agent]}\n"
+    func step(_ step: String) throws -> String { try refusal("name: x\n\(machines)steps:\n  - \(step)\n") }
+    #expect(
+      try step("invite guest: {machine: bob, guest: \(text)}")
+        == "FILE:6: 'guest' of step 'invite guest' \(problem)")
+    #expect(try step("revoke: {machine: bob, guest: \(text)}") == "FILE:6: 'guest' of step 'revoke' \(problem)")
+    #expect(try step("unlock: {machine: \(text)}") == "FILE:6: 'machine' of step 'unlock' \(problem)")
+    #expect(
+      try step("wait for: {event: bolt.moved, fields: {record: \(text)}}")
+        == "FILE:6: 'record' of 'fields' of step 'wait for' \(problem)")
+    #expect(try refusal("name: \(text)\n\(machines)steps: [pass: 1s]\n") == "FILE:1: 'name' of the scenario \(problem)")
+    let chapters = "chapters:\n  - name: \(text)\n    steps: [pass: 1s]\n"
+    #expect(try refusal("name: x\n\(machines)\(chapters)") == "FILE:6: 'name' of a chapter \(problem)")
+    let app = "apps:\n  own:\n    executable: own\n"
+    #expect(
+      try refusal("name: x\n\(app)    info plist: {CFBundleIdentifier: a.b, CFBundleName: \(text)}\n\(machines)")
+        == "FILE:5: CFBundleName of app 'own' \(problem)")
+    #expect(
+      try refusal("name: x\n\(app)    info plist: {CFBundleIdentifier: a.b}\n    arguments: [\(text)]\n\(machines)")
+        == "FILE:6: an argument of app 'own' \(problem)")
+  }
+
+  @Test("H1: a text in a block is one line, and a note has as many as it likes")
+  func blocks() throws {
+    let machines = "machines:\n  bob: {position: [1, 0], apps: [agent]}\n  door: {position: [0, 0], apps: [lock]}\n"
+    let steps = "steps:\n  - note: \"two\\nlines\"\n    list guests: {machine: bob, saying: \"two\\nlines\"}\n"
+    let story = try ScenarioParser.parse("name: |\n  small\n\(machines)\(steps)", file: "small.yaml")
+    #expect(story.name == "small" && story.title == "small")
+    #expect(story.chapters.first?.steps.first?.note == "two lines")
+    let escape = try refusal("name: x\n\(machines)\(steps.replacingOccurrences(of: "lines\"}", with: "\\e[1m\"}"))")
+    #expect(
+      escape == "FILE:7: a text in 'saying' of step 'list guests' has a character in it that can't be printed, U+1b")
+  }
+
   @Test("A15: an empty machine and an invalid number are reported with file and line")
   func slips() throws {
     let head = "name: x\n\(Self.machines)"

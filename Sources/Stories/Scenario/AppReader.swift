@@ -195,6 +195,11 @@ struct AppReader {
     try check("LatchkeyAdmitsCentrals", Bool.self, "true or false")
     try check("CFBundleDisplayName", String.self, "a string")
     try check("CFBundleName", String.self, "a string")
+    for key in ["CFBundleDisplayName", "CFBundleName"] {
+      if let problem = (keys[key] as? String).flatMap(MappingReader.unprintable) {
+        throw reader.error("\(key) of \(reader.subject) \(problem)", at: "info plist")
+      }
+    }
     try check("CFBundleExecutable", String.self, "a string")
     try check("LatchkeyKeepAlive", Bool.self, "true or false")
     try check("LatchkeyArguments", [String].self, "an array of strings")
@@ -260,9 +265,7 @@ struct AppReader {
     guard text.utf8.count <= Self.maximumTextLength else {
       throw refusal("has more than \(Self.maximumTextLength) bytes")
     }
-    guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-      throw refusal("has a character in it that can't be printed")
-    }
+    if let problem = MappingReader.unprintable(in: text) { throw refusal(problem) }
     let words = text.matches(of: /\{([a-z]+)\}/).map { String($0.1) }
     if let unknown = words.first(where: { !InstalledApp.placeholders.contains($0) }) {
       throw refusal("has '{\(unknown)}', which stands for nothing", InstalledApp.placeholders.map { "{\($0)}" })

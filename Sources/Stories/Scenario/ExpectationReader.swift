@@ -121,6 +121,9 @@ struct ExpectationReader {
         guard let text = node.scalar?.string, !text.isEmpty else {
           throw reader.error("'restoring' lists restore identifiers", at: "restoring")
         }
+        if let problem = MappingReader.unprintable(in: text) {
+          throw reader.error("an identifier that 'restoring' lists \(problem)", at: "restoring")
+        }
         guard !expectation.identifiers.contains(text) else {
           throw reader.error("'restoring' lists '\(text)' twice", at: "restoring")
         }

@@ -171,6 +171,11 @@ extension StepReader {
         guard let text = text.scalar?.string, !text.isEmpty, text.utf8.count <= 1000 else {
           throw reader.error("'saying' of \(reader.subject) is a text of the answer, or a list of texts", at: "saying")
         }
+        // An answer may have several lines, and so may a text that spans them.
+        for line in text.split(whereSeparator: \.isNewline) {
+          guard let problem = MappingReader.unprintable(in: String(line)) else { continue }
+          throw reader.error("a text in 'saying' of \(reader.subject) \(problem)", at: "saying")
+        }
         question.saying.append(text)
       }
     }

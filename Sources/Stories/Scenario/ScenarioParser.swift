@@ -71,7 +71,7 @@ package struct ScenarioParser {
     guard let seed = UInt64(seedText) else {
       throw reader.error("'seed' must be a whole number from 0 up, not '\(seedText)'", at: "seed")
     }
-    let title = reader.has("title") ? try reader.text("title") : try reader.text("name")
+    let title = reader.has("title") ? try reader.prose("title") : try reader.text("name")
     return Scenario(
       file: file, name: try reader.text("name"), title: title, seed: seed,
       days: days, machines: machines, radio: try radio(reader), chapters: chapters,
@@ -298,7 +298,7 @@ package struct ScenarioParser {
       reader, key throws(ScenarioError) in try promises(reader, key)
     }
     return Step(
-      line: reader.lineNumber(of: kind), time: time, note: try reader.optionalText("note"),
+      line: reader.lineNumber(of: kind), time: time, note: reader.has("note") ? try reader.prose("note") : nil,
       action: try known.read(stepReader))
   }
 }

@@ -92,23 +92,38 @@ package struct MappingReader {
     return node
   }
 
+  /// A name or another text of one line. A line break in it is an error: without it, the name would be another.
   package func text(_ key: String, _ choices: [String] = []) throws(ScenarioError) -> String {
-    guard let text = (try required(key, choices).scalar?.string).map(Self.oneLine), !text.isEmpty else {
+    try printable(try required(key, choices), key, choices) { text, style in
+      // Every block of text (`|`, `>`) ends with a line break.
+      let isBlock = style == .literal || style == .folded
+      return isBlock && text.last?.isNewline == true ? String(text.dropLast()) : text
+    }
+  }
+
+  /// A text for people, which may be on several lines (`|`). Its lines become one.
+  package func prose(_ key: String) throws(ScenarioError) -> String {
+    try printable(try required(key), key, []) { text, _ in
+      text.split(whereSeparator: \.isNewline).joined(separator: " ")
+    }
+  }
+
+  /// The text may be printed to a terminal, which takes some characters for commands.
+  private func printable(
+    _ node: Node, _ key: String, _ choices: [String], _ lines: (String, Node.Scalar.Style) -> String
+  ) throws(ScenarioError) -> String {
+    guard let scalar = node.scalar, case let text = lines(scalar.string, scalar.style), !text.isEmpty else {
       throw error("'\(key)' of \(subject) must be a word or a line of text", at: key, choices: choices)
     }
-    // The text may be printed to a terminal, which takes some characters for commands.
-    if let scalar = text.unicodeScalars.first(where: { $0.properties.generalCategory == .control }) {
-      throw error(
-        "'\(key)' of \(subject) has a character in it that can't be printed, U+\(String(scalar.value, radix: 16))",
-        at: key)
-    }
+    if let problem = Self.unprintable(in: text) { throw error("'\(key)' of \(subject) \(problem)", at: key) }
     return text
   }
 
-  /// Makes one line of a text on several lines (`|`). Every block of text ends with a line break, which is removed.
-  private static func oneLine(_ text: String) -> String {
-    guard text.contains(where: \.isNewline) else { return text }
-    return text.split(whereSeparator: \.isNewline).joined(separator: " ")
+  /// What is wrong with a text that is not one line of characters that can be printed.
+  package static func unprintable(in text: String) -> String? {
+    if text.contains(where: \.isNewline) { return "has a line break in it, and must be one line of text" }
+    let control = text.unicodeScalars.first { $0.properties.generalCategory == .control }
+    return control.map { "has a character in it that can't be printed, U+\(String($0.value, radix: 16))" }
   }
 
   package func optionalText(_ key: String) throws(ScenarioError) -> String? {
