@@ -17,6 +17,7 @@ package enum JournalField: String, CaseIterable, Hashable, Sendable {
   case awayAtLeast = "away.at-least"
   case because, bolt, bytes, capability, cause, central, centrals, centralsToRestore, command, connected, deadline
   case device, devices, door, doorState, error
+  case from
   case fromX = "from.x"
   case fromY = "from.y"
   case how, interval, kind, level, link, links, lockState, machine, mark, milliseconds, mode, name, on, operation,

@@ -263,6 +263,7 @@ struct MechanismStoryTests {
         - move: {machine: phone, to: [200, 0], over: 140s, as: departure}
         - pass: 1s
         - turn bolt: {machine: door, to: locked, from: inside}
+        - wait for: {event: bolt.moved, machine: door, fields: {to: locked, cause: hand, from: inside}, within: 1min}
         - wait for: {event: link.down, within: 4min}
         - pass: 3h
         - move: {machine: phone, to: [1, 0], over: 140s, as: arrival}

@@ -101,6 +101,24 @@ import Testing
     }
   }
 
+  @Test("L7: what is noted of a turn by hand says on which side of the door it was", arguments: HandSide.allCases)
+  func side(_ side: HandSide) throws {
+    var bench = try atHome()
+    turnByHand(&bench, to: .locked, from: side)
+    let sides = bench.notes.compactMap { note in
+      if case .boltMoved(.locked, .hand, let side, _) = note { side } else { nil }
+    }
+    #expect(sides == [side])
+    // Neither is a turn of the motor a hand's.
+    let before = bench.notes.count
+    bench.happens(.offerRead(Bench.alice))
+    try bench.command(.unlock, 50)
+    bench.finishTurn()
+    for note in bench.notes.dropFirst(before) {
+      if case .boltMoved(_, _, let side, _) = note { #expect(side == nil) }
+    }
+  }
+
   @Test("L7, A1: nor does a phone that came only after the bolt was locked, or whose loss nobody saw") func unseen()
     throws
   {

@@ -236,11 +236,7 @@ extension PromiseTests {
     let refused = Self.dead.with(Recorded.Agent.unlockAnswered, .result, result)
     // It had locked by itself behind its owner, so nobody at home can have locked it.
     #expect(try judge("unlock-answered", evidence(refused)).judgement == .broken)
-    let byHand = refused.map { entry in
-      var entry = entry
-      if entry.is(Recorded.Lock.boltMoved), entry[.to] == "locked" { entry[.cause] = "hand" }
-      return entry
-    }
+    let byHand = Self.lockedByHand(refused, from: "inside")
     let finding = try judge("unlock-answered", evidence(byHand))
     #expect(finding.judgement == .notJudged, "\(finding.reason)")
     #expect(finding.reason.contains("somebody at home had locked the door"), "\(finding.reason)")
@@ -256,11 +252,7 @@ extension PromiseTests {
     let shut = Self.dead.filter { !$0.isOpening }.with(Recorded.Agent.unlockAnswered, .result, "somebodyInside")
     // It had locked by itself behind its owner, so nobody inside can have locked it.
     #expect(try judge(promise, evidence(shut)).judgement == .broken)
-    let byHand = shut.map { entry in
-      var entry = entry
-      if entry.is(Recorded.Lock.boltMoved), entry[.to] == "locked" { entry[.cause] = "hand" }
-      return entry
-    }
+    let byHand = Self.lockedByHand(shut, from: "inside")
     let finding = try judge(promise, evidence(byHand))
     #expect(finding.judgement == .notJudged, "\(finding.reason)")
     #expect(finding.reason.contains("somebody inside had locked the door"), "\(finding.reason)")
@@ -268,6 +260,30 @@ extension PromiseTests {
     let atHome = try judge(promise, evidence(byHand.with(Recorded.Agent.unlockAnswered, .result, "lockedAtHome")))
     #expect(atHome.judgement == .broken)
     #expect(atHome.reason.contains("locked while somebody was at home"), "\(atHome.reason)")
+  }
+
+  /// The story with a bolt that a hand has locked, on this side of the door.
+  private static func lockedByHand(_ story: [JournalEntry], from side: String?) -> [JournalEntry] {
+    story.map { entry in
+      var entry = entry
+      if entry.is(Recorded.Lock.boltMoved), entry[.to] == "locked" {
+        entry[.cause] = "hand"
+        entry[.from] = side
+      }
+      return entry
+    }
+  }
+
+  @Test(
+    "L4: a lock that answers that somebody inside has locked, after a key has, breaks the promises of an opening",
+    arguments: ["opened-once", "unlocked-once", "unlock-answered"], ["outside", nil])
+  func lockedFromOutside(_ promise: String, _ side: String?) throws {
+    let shut = Self.dead.filter { !$0.isOpening }.with(Recorded.Agent.unlockAnswered, .result, "somebodyInside")
+    let finding = try judge(promise, evidence(Self.lockedByHand(shut, from: side)))
+    #expect(finding.judgement == .broken, "\(finding.reason)")
+    // What was locked at home, on whichever side, is kept for those who are there.
+    let kept = Self.lockedByHand(shut, from: side).with(Recorded.Agent.unlockAnswered, .result, "lockedAtHome")
+    #expect(try judge("unlock-answered", evidence(kept)).judgement == .notJudged)
   }
 
   @Test("A12: two phones that come home together open the door once, by an operation each")

@@ -110,7 +110,7 @@ struct VocabularyTests {
     let foreign = try #require(refusal("event: bolt.moved, process: latchkey-agent"))
     #expect(foreign.contains("latchkey-agent records no event 'bolt.moved'"), "\(foreign)")
     let field = try #require(refusal("event: bolt.moved, fields: {too: locked}"))
-    #expect(field.contains("'too'") && field.contains("cause, record, to"), "\(field)")
+    #expect(field.contains("'too'") && field.contains("cause, from, record, to"), "\(field)")
     let program = try #require(refusal("event: bolt.moved, process: latchkey-lok"))
     #expect(program.contains("latchkey-lock"), "\(program)")
     // Existing events, and an event of another app.

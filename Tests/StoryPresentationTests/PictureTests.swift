@@ -115,11 +115,12 @@ struct PictureTests {
     var story = StoryJournal()
     for round in 0..<3000 {
       story.add(Recorded.Agent.offerReceived)
-      story.add(Recorded.Lock.boltMoved, [.to: round % 2 == 0 ? "locked" : "unlocked", .cause: "hand"])
+      story.add(
+        Recorded.Lock.boltMoved, [.to: round % 2 == 0 ? "locked" : "unlocked", .cause: "hand", .from: "inside"])
     }
     let html = StoryPicture(Reports.of(story.entries)).html
     #expect(html.utf8.count < 3_000_000, "\(html.utf8.count)")
     #expect(html.contains("lines left out") && !html.contains("offer.received"))
-    #expect(html.contains("the bolt is locked, by hand"))
+    #expect(html.contains("the bolt is locked, by hand from inside"))
   }
 }

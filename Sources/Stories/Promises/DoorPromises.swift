@@ -134,7 +134,7 @@ enum DoorPromises {
   }
 
   /// Not judged if the lock refused the unlock because somebody inside had locked the door: no approach opens it then.
-  /// The lock's own records must show that a hand had turned the bolt. Otherwise `nil`.
+  /// The lock's own records must show that a hand inside had turned the bolt. Otherwise `nil`.
   private static func keptForSomebodyInside(
     _ evidence: Evidence, _ absence: Absence, _ home: Range<Int>, door: String
   ) -> Finding? {
@@ -145,7 +145,7 @@ enum DoorPromises {
       let latest = evidence.last(before: home.upperBound, where: { $0.isLock(.boltMoved) && $0.machine == door })
     else { return nil }
     let locked = evidence.entries[latest]
-    guard locked[.to] == "locked", locked.isByHand else { return nil }
+    guard locked[.to] == "locked", locked.isByHandInside else { return nil }
     return evidence.neverJudged(
       "somebody inside had locked the door, which no arrival opens; the owner was asked", [locked, answer])
   }
@@ -299,7 +299,9 @@ enum DoorPromises {
       let latest = evidence.last(before: written, where: { $0.isLock(.boltMoved) && $0.machine == door })
     else { return nil }
     let locked = evidence.entries[latest]
-    guard locked[.to] == "locked", locked[.cause] != "leaving" else { return nil }
+    guard locked[.to] == "locked", locked[.cause] != "leaving",
+      answer[.result] != "somebodyInside" || locked.isByHandInside
+    else { return nil }
     return evidence.neverJudged(
       "somebody at home had locked the door, and the lock keeps it for them", [locked, answer])
   }

@@ -49,4 +49,6 @@ extension JournalEntry {
   var isOpening: Bool { isLock(.boltMoved) && self[.to] == "unlocked" }
   var isOpeningByPhone: Bool { isOpening && self[.cause] == "phone" }
   var isByHand: Bool { self[.cause] == "hand" }
+  /// The thumb-turn was turned, and not a key from outside.
+  var isByHandInside: Bool { isByHand && self[.from] == "inside" }
 }

@@ -78,6 +78,7 @@ struct EventValues {
     case (.noRoom, .request): words(LockRequest.Kind.self).union(["too long"])
     case (.boltMoved, .to), (.boltJammed, .to): words(BoltTarget.self)
     case (.boltMoved, .cause), (.boltJammed, .cause): words(MovementCause.self)
+    case (.boltMoved, .from): words(HandSide.self).subtracting(["\(HandSide.unknown)"])
     case (_, .alarm): words(LockAlarm.self)
     case (.batteryChanged, .level): words(BatteryLevel.self)
     case (.modeChanged, .mode): words(OperatingMode.self)

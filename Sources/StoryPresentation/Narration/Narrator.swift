@@ -96,7 +96,9 @@ package struct Narrator: Sendable {
   private func lock(_ event: Recorded.Lock, _ entry: JournalEntry) -> Deed? {
     switch event {
     case .started: entry.deed(.system, "the lock starts; its bolt is \(entry[.bolt] ?? "in an unknown position")")
-    case .boltMoved: entry.deed(.door, "the bolt is \(entry[.to] ?? "moved"), \(Self.cause(entry[.cause]))")
+    case .boltMoved:
+      entry.deed(
+        .door, "the bolt is \(entry[.to] ?? "moved"), \(Self.cause(entry[.cause]))\(Self.side(entry[.from]))")
     case .boltJammed: entry.deed(.trouble, "the bolt jams on its way to \(entry[.to] ?? "the other position")")
     case .boltInterrupted: entry.deed(.trouble, "the lock started in the middle of a movement of the bolt")
     case .commandRefused: entry.deed(.trouble, "the lock refuses a command: \(Self.refusal(entry[.reason]))")
@@ -119,6 +121,15 @@ package struct Narrator: Sendable {
     case .noRoom: entry.deed(.trouble, "the lock has no room for what an owner says")
     case .accessChanged: entry.deed(.system, "the lock takes in what an owner says")
     case .stateUpdated, .offerSent, .commandAccepted, .requestAccepted: nil
+    }
+  }
+
+  /// On which side of the door a hand turned the bolt, if the lock can tell.
+  private static func side(_ side: String?) -> String {
+    switch side {
+    case "inside": " from inside"
+    case "outside": " from outside"
+    default: ""
     }
   }
 

@@ -336,7 +336,7 @@ extension LockFirmware {
     watchLeaving(isInside: isLockedFromInside)
     let target: BoltTarget = position == .locked ? .locked : .unlocked
     if position != .between {
-      effects.append(.note(.boltMoved(target, cause: .hand, record: nextRecordIndex)))
+      effects.append(.note(.boltMoved(target, cause: .hand, from: side, record: nextRecordIndex)))
     }
     append(
       .movement, target: target, cause: .hand, result: .done, key: nil, detail: side.rawValue, then: .nothing)

@@ -266,7 +266,8 @@ package enum LockNote: Equatable, Sendable {
   case linkRefused(CentralIdentifier)
   /// The lock has no room for what a phone tells it. The kind is `nil` if there was no room even to read it.
   case noRoom(CentralIdentifier, LockRequest.Kind?)
-  case boltMoved(BoltTarget, cause: MovementCause, record: UInt64)
+  /// `from` is the side of the hand that turned it, if a hand did.
+  case boltMoved(BoltTarget, cause: MovementCause, from: HandSide? = nil, record: UInt64)
   /// The bolt did not reach its end.
   case boltJammed(BoltTarget, cause: MovementCause, record: UInt64)
   /// At its start, the lock found the bolt between its ends.

@@ -21,7 +21,7 @@ extension TraceHash {
     case .noRoom(_, let kind):
       mix(39 as UInt8)
       mix(kind?.rawValue ?? 0)
-    case .boltMoved(let target, let cause, let record):
+    case .boltMoved(let target, let cause, _, let record):
       mix(23 as UInt8)
       mix(target.rawValue)
       mix(cause.rawValue)

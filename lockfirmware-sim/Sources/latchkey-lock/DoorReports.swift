@@ -36,7 +36,7 @@ struct DoorReports {
 
   mutating func noted(_ note: LockNote) {
     switch note {
-    case .boltMoved(let target, let cause, _): move("\(target), \(Self.words(cause))")
+    case .boltMoved(let target, let cause, _, _): move("\(target), \(Self.words(cause))")
     case .boltJammed(let target, let cause, _): move("stuck on its way to \(target), \(Self.words(cause))")
     case .turnWasInterrupted: move("found half turned when the lock started")
     case .recordFailed: move("not turned, because the lock's log can't be written")

@@ -235,8 +235,11 @@ final class LockApp: @unchecked Sendable {
       guard refusals.tell(at: LockTime(time).milliseconds) != nil else { return }
       logger.record(
         Recorded.Lock.noRoom, [.central: central.text, .request: kind.map { "\($0)" } ?? "too long"], level: .warning)
-    case .boltMoved(let target, let cause, let record):
-      logger.record(Recorded.Lock.boltMoved, [.to: "\(target)", .cause: "\(cause)", .record: String(record)])
+    case .boltMoved(let target, let cause, let side, let record):
+      var fields: [JournalField: String] = [.to: "\(target)", .cause: "\(cause)", .record: String(record)]
+      // Some locks can't tell the thumb-turn from a key.
+      if let side, side != .unknown { fields[.from] = "\(side)" }
+      logger.record(Recorded.Lock.boltMoved, fields)
     case .boltJammed(let target, let cause, let record):
       logger.record(
         Recorded.Lock.boltJammed, [.to: "\(target)", .cause: "\(cause)", .record: String(record)], level: .error)

@@ -13,7 +13,7 @@ package enum OperatingMode: UInt8, Equatable, Sendable, CaseIterable {
 }
 
 /// On which side of the door a hand turned the bolt.
-package enum HandSide: UInt8, Equatable, Sendable {
+package enum HandSide: UInt8, Equatable, Sendable, CaseIterable {
   /// A lock whose thumb-turn and key turn the same shaft can't tell.
   case unknown = 0
   /// The thumb-turn.
