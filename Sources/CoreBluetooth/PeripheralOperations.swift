@@ -12,6 +12,15 @@ struct PendingOperation {
   var isAnswered = false
   /// The operation was sent to the system. If not, it is sent when the system is back.
   var wasSent: Bool
+  /// Operations on the same attribute that the app asked for later and that can't succeed.
+  var refused: [RefusedOperation] = []
+}
+
+/// An operation that can't succeed, so that it is not sent. Its delegate is told in the order of the calls.
+struct RefusedOperation {
+  let operation: PeripheralOperation
+  let subject: CBAttribute?
+  let error: CBATTError
 }
 
 extension CBPeripheral {
@@ -45,7 +54,7 @@ extension CBPeripheral {
     if let subject, locked({ isReplaced(subject) }) { refusal = .invalidHandle }
     if let refusal {
       let error = CBATTError(refusal, because: "\(command) is not possible: \(refusal).")
-      tellLater { $0.tellFailure(of: operation, subject, error) }
+      refuse(RefusedOperation(operation: operation, subject: subject, error: error), by: manager)
       return
     }
     locked {
@@ -60,6 +69,21 @@ extension CBPeripheral {
       manager.pending[identifier] = PendingOperation(
         peripheral: self, operation: operation, subject: subject, wasSent: wasSent)
     }
+  }
+
+  /// Tells the delegate that an operation failed, after the answers to earlier operations on the same attribute: apps tell
+  /// the answers apart by their order alone.
+  private func refuse(_ refused: RefusedOperation, by manager: CBCentralManager) {
+    let waits = locked {
+      let earlier = manager.pending.filter { _, entry in
+        entry.peripheral === self && entry.subject === refused.subject && !entry.operation.isWriteCommand
+      }
+      guard let last = earlier.keys.max(by: { $0.rawValue < $1.rawValue }) else { return false }
+      manager.pending[last]?.refused.append(refused)
+      return true
+    }
+    guard !waits else { return }
+    tellLater { $0.tellFailure(of: refused.operation, refused.subject, refused.error) }
   }
 
   /// Tells the delegate something on the manager's queue, in order with everything else.
@@ -228,6 +252,7 @@ extension CBCentralManager {
     if case .writeCharacteristic(_, _, withResponse: false) = done.operation {
       writeLeft(peripheral, isCounted: done.isAnswered)
     }
+    for refused in done.refused { peripheral.tellFailure(of: refused.operation, refused.subject, refused.error) }
   }
 
   /// The system has answered a write without response, which makes room at once. The delegate's queue is not waited

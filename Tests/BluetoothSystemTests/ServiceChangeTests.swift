@@ -2,6 +2,7 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 import BusValue
+import FoundationEssentials
 import Testing
 
 @testable import BluetoothSystem
@@ -261,6 +262,20 @@ struct ServiceChangeTests {
     #expect(found(desk) == [0x21])
     desk.pass(.seconds(600))
     #expect(desk.asked { $0 == .disconnect } == 0)
+  }
+
+  @Test("C7: of a peripheral with more than 64 services none are remembered, however it came by them")
+  func manyServices() {
+    let peer = PeerIdentifier(UUID())
+    let few: Set = [BluetoothUUID(UInt16(0x0a))]
+    let many = Set((1...65).map { BluetoothUUID(UInt16($0)) })
+    var known = KnownServices()
+    known.replace(many, on: peer)
+    #expect(!known.isUpdated(peer, having: [BluetoothUUID(UInt16(0x1234))]))
+    known.sees(few, on: peer)
+    #expect(known.isUpdated(peer, having: many))
+    known.sees(many, on: peer)
+    #expect(!known.isUpdated(peer, having: [BluetoothUUID(UInt16(0x1234))]))
   }
 }
 

@@ -164,6 +164,34 @@ struct PeripheralOperationTests {
     #expect(!setup.system.requests.pending.contains { if case .central(_, .perform) = $0 { true } else { false } })
   }
 
+  @Test("C5: what can't succeed is told after the answers to what the app asked of the characteristic before")
+  func refusalsKeepTheirOrder() async throws {
+    let setup = try await CentralSetup()
+    let peripheral = try await setup.connectExplored()
+    let service = try #require(peripheral.services?.first)
+    let open = try #require(service.characteristics?.first)
+    let mute = try #require(service.characteristics?.last)
+    peripheral.writeValue(Data([1]), for: open, type: .withResponse)
+    peripheral.writeValue(Data(count: 513), for: open, type: .withResponse)
+    peripheral.writeValue(Data([2]), for: open, type: .withResponse)
+    peripheral.writeValue(Data(count: 514), for: open, type: .withResponse)
+    // Another characteristic does not wait for this one.
+    peripheral.readValue(for: mute)
+    #expect(try await setup.recorder.calls.next() == "value [] failed")
+    let (first, _) = try #require(try await setup.nextOperation())
+    let (second, _) = try #require(try await setup.nextOperation())
+    setup.complete(first, .done)
+    setup.complete(second, .done)
+    for expected in ["didWrite", "didWrite failed", "didWrite", "didWrite failed"] {
+      #expect(try await setup.recorder.calls.next() == expected)
+    }
+    #expect((setup.recorder.error as? CBATTError)?.code == .invalidAttributeValueLength)
+    // A write without response has no answer that could be waited for.
+    peripheral.writeValue(Data([3]), for: open, type: .withoutResponse)
+    peripheral.writeValue(Data(count: 513), for: open, type: .withResponse)
+    #expect(try await setup.recorder.calls.next() == "didWrite failed")
+  }
+
   @Test(
     "C5: writes without response are held back when too many are on their way, and the app learns when it may go on")
   func backPressure() async throws {

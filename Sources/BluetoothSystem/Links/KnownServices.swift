@@ -20,6 +20,10 @@ struct KnownServices: Sendable {
   /// The peripheral was updated: it has these services and no others.
   mutating func replace(_ uuids: Set<BluetoothUUID>, on peer: PeerIdentifier) {
     // Without this knowledge, a peripheral's links are ended as if nothing were new.
+    guard uuids.count <= Self.serviceLimit else {
+      services[peer] = nil
+      return
+    }
     if services[peer] == nil, services.count >= Self.peerLimit { services = [:] }
     services[peer] = uuids
   }
