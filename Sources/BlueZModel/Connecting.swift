@@ -154,10 +154,12 @@ extension BlueZModel {
     links[identifier] = nil
     kernel.orphans[identifier] = nil
     endPairing(link, reason)
-    endServing(link)
     endCreditChannels(of: identifier)
     if link.role == .peripheral { refreshAdvertising() }
-    guard let device = devices[path] else { return failTransactions(of: link) }
+    guard let device = devices[path] else {
+      endServing(link)
+      return failTransactions(of: link)
+    }
     let wasResolved = device.isResolved
     devices[path]?.link = nil
     devices[path]?.isResolved = false
@@ -167,6 +169,8 @@ extension BlueZModel {
     devices[path]?.removalCalls = []
     if wasResolved { changed(path, \Device1.servicesResolved) }
     changed(path, \Device1.connected)
+    // Only when the loss is told do applications hear that a subscriber has left (seen three times on bluetoothd).
+    endServing(link)
     linkShowsMTU(path)
     failTransactions(of: link)
     endBattery(of: path)

@@ -118,6 +118,29 @@ import TimeTypes
     }
   }
 
+  @Test("H4: that the link of an unbonded subscriber has ended is told before its application is asked to stop")
+  func subscriberLeaves() throws {
+    var bench = Self.meeting(["read", "notify"])
+    for machine in [Bench.phone, Self.other] {
+      let value = try #require(Self.value(on: machine, bench))
+      #expect(bench.ask(machine, value, .startNotify)?.isSuccess == true)
+    }
+    for machine in [Bench.phone, Self.other] {
+      bench.signals = []
+      bench.call(machine, try #require(Self.device(on: machine, bench)), .disconnect)
+      bench.run(.seconds(3))
+    }
+    let stops = bench.callbacks.filter { $0.callback == .stopNotify }
+    #expect(stops.count == 1)
+    let told = bench.signals.prefix(stops.first?.signals ?? 0).contains { entry in
+      guard entry.machine == Bench.door,
+        case .propertiesChanged(_, InterfaceName.device, let changed, _) = entry.signal
+      else { return false }
+      return changed["Connected"] == .bool(false)
+    }
+    #expect(told)
+  }
+
   @Test("C2: an application gives each subscriber a socket of its own; a value in it goes to that one alone")
   func socketEach() throws {
     var bench = Self.meeting(["read", "notify"], ["NotifyAcquired": .bool(false)])

@@ -13,7 +13,11 @@ struct Bench {
   private var calls: UInt64 = 0
   var replies: [CallIdentifier: Result<Reply, BlueZError>] = [:]
   var signals: [(at: Instant, machine: String, signal: Signal)] = []
-  var callbacks: [(at: Instant, machine: String, client: ClientIdentifier, path: ObjectPath, callback: Callback)] = []
+  /// `signals` is how many signals were told before the call.
+  var callbacks:
+    [(
+      at: Instant, machine: String, client: ClientIdentifier, path: ObjectPath, callback: Callback, signals: Int
+    )] = []
   var unanswered: [(machine: String, client: ClientIdentifier, identifier: CallbackIdentifier, Callback)] = []
   var events: [(at: Instant, event: WorldEvent)] = []
   var refusals: [String] = []
@@ -116,7 +120,7 @@ struct Bench {
       switch output {
       case .send(_, _, .reply(let call, let result)): replies[call] = result
       case .send(let machine, let client, .callback(let identifier, let path, let callback)):
-        callbacks.append((now, machine, client, path, callback))
+        callbacks.append((now, machine, client, path, callback, signals.count))
         if let answer = answers(callback) {
           take(
             world.handle(.message(machine: machine, from: client, .answer(identifier, answer)), at: now))

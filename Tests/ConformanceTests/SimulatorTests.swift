@@ -7,9 +7,7 @@ import Testing
 @Suite struct SimulatorTests {
   /// Cases newer than the record. Only `make test-bluez` compares them with bluetoothd, until a run of it is recorded
   /// (docs/bluez.md, "Where the simulator differs").
-  private static let unrecorded: Set<String> = [
-    "a pairing that is refused on a link in use"
-  ]
+  private static let unrecorded: Set<String> = []
 
   private static let programs = Bundle.module.bundleURL.deletingLastPathComponent().path
 

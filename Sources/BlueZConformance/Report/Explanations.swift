@@ -79,9 +79,6 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
     Explanation(
       in: "two centrals subscribe", steps: ["a value"], moved: ["lock/door/offer Value = "], heading: chance,
       isChance: true),
-    Explanation(
-      in: "two centrals subscribe", steps: ["lock disconnects"], moved: ["bluetoothd: offer.StopNotify()"],
-      heading: chance, isChance: true),
     // The first adapter's device, which was only found, vanishes after half a minute.
     Explanation(
       in: "an agent is for all adapters, a bond for one", bluetoothd: ["- lock Device1"], heading: chance,
@@ -113,9 +110,6 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
       in: "a battery of a device, and one that a client provides", steps: ["the phone pairs", "connected again"],
       moved: ["phone Modalias = ", "phone ServicesResolved = true", "bluetoothd: level.ReadValue("], heading: chance,
       isChance: true),
-    Explanation(
-      in: "AcquireNotify and AcquireWrite where they can't be", steps: ["away"],
-      moved: ["bluetoothd: offer.StopNotify()"], heading: chance, isChance: true),
     Explanation(
       in: "encrypted, with agents", steps: ["read what needs encryption"],
       moved: ["lock/door/secret Value = ", "bluetoothd: secret.ReadValue("], heading: chance, isChance: true),
