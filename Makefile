@@ -132,20 +132,17 @@ test-doctor: vm
 test-pairing: vm
 	scripts/vm/test-pairing
 
+# The benchmarks run the story with its real processes, so they need all of its programs.
+BENCH_PROGRAMS := latchkeyd bluez-simulator latchkey-lock latchkey-agent latchkey latchkey-bench
+
 bench: dependencies test-dependencies
-	$(SWIFT) build -c release --product latchkeyd
-	$(SWIFT) build -c release --product bluez-simulator
-	$(SWIFT) build -c release --product latchkey-lock
-	$(SWIFT) build -c release --product latchkey-agent
-	$(SWIFT) build -c release --product latchkey
-	$(SWIFT) build -c release --product latchkey-bench
+	for program in $(BENCH_PROGRAMS); do $(SWIFT) build -c release --product "$$program"; done
 	mkdir -p Benchmarks/results
 	"$$($(SWIFT) build -c release --show-bin-path)/latchkey-bench" \
 	  --last Benchmarks/results/latest.json | tee Benchmarks/results/latest.md
 
 bench-check: dependencies
-	$(SWIFT) build -c release --product latchkey-agent
-	$(SWIFT) build -c release --product latchkey-bench
+	for program in $(BENCH_PROGRAMS); do $(SWIFT) build -c release --product "$$program"; done
 	"$$($(SWIFT) build -c release --show-bin-path)/latchkey-bench" --baseline Benchmarks/baseline.json $(BENCH_ARGUMENTS)
 
 # After `make deb`.
