@@ -74,15 +74,7 @@ extension CBPeripheral {
   /// Tells the delegate that an operation failed, after the answers to earlier operations on the same attribute: apps tell
   /// the answers apart by their order alone.
   private func refuse(_ refused: RefusedOperation, by manager: CBCentralManager) {
-    let waits = locked {
-      let earlier = manager.pending.filter { _, entry in
-        entry.peripheral === self && entry.subject === refused.subject && !entry.operation.isWriteCommand
-      }
-      guard let last = earlier.keys.max(by: { $0.rawValue < $1.rawValue }) else { return false }
-      manager.pending[last]?.refused.append(refused)
-      return true
-    }
-    guard !waits else { return }
+    guard !locked({ manager.holds([refused], of: self, behind: nil) }) else { return }
     tellLater { $0.tellFailure(of: refused.operation, refused.subject, refused.error) }
   }
 
@@ -252,7 +244,24 @@ extension CBCentralManager {
     if case .writeCharacteristic(_, _, withResponse: false) = done.operation {
       writeLeft(peripheral, isCounted: done.isAnswered)
     }
+    guard !done.refused.isEmpty, !locked({ holds(done.refused, of: peripheral, behind: identifier) }) else { return }
     for refused in done.refused { peripheral.tellFailure(of: refused.operation, refused.subject, refused.error) }
+  }
+
+  /// Keeps refusals on one attribute until the latest operation on it is answered that was asked for before another one, or
+  /// before now. Answers of different kinds may overtake each other, so at its end an earlier one may still be open.
+  /// - Returns: Whether there is such an operation. Writes without response have no answer.
+  fileprivate func holds(
+    _ refused: [RefusedOperation], of peripheral: CBPeripheral, behind other: OperationIdentifier?
+  ) -> Bool {
+    let earlier = pending.filter { identifier, entry in
+      entry.peripheral === peripheral && entry.subject === refused.first?.subject && !entry.operation.isWriteCommand
+        && other.map { identifier.rawValue < $0.rawValue } ?? true
+    }
+    guard let last = earlier.keys.max(by: { $0.rawValue < $1.rawValue }) else { return false }
+    // Those that were held here come from calls before this one's.
+    pending[last]?.refused.append(contentsOf: refused)
+    return true
   }
 
   /// The system has answered a write without response, which makes room at once. The delegate's queue is not waited

@@ -186,6 +186,17 @@ struct PeripheralOperationTests {
       #expect(try await setup.recorder.calls.next() == expected)
     }
     #expect((setup.recorder.error as? CBATTError)?.code == .invalidAttributeValueLength)
+    // An answer of another kind may come before that of an earlier write.
+    peripheral.writeValue(Data([4]), for: open, type: .withResponse)
+    peripheral.discoverDescriptors(for: open)
+    peripheral.writeValue(Data(count: 513), for: open, type: .withResponse)
+    let (write, _) = try #require(try await setup.nextOperation())
+    let (search, _) = try #require(try await setup.nextOperation())
+    setup.complete(search, .descriptors(of: 3, []))
+    setup.complete(write, .done)
+    for expected in ["didDiscoverDescriptors", "didWrite", "didWrite failed"] {
+      #expect(try await setup.recorder.calls.next() == expected)
+    }
     // A write without response has no answer that could be waited for.
     peripheral.writeValue(Data([3]), for: open, type: .withoutResponse)
     peripheral.writeValue(Data(count: 513), for: open, type: .withResponse)
