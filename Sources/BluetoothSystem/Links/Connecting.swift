@@ -32,6 +32,9 @@ extension BluetoothSystem {
       if let time, time > now { earliest.consider(time) }
     }
     consider(attempts.deadline(after: now))
+    if connections.firstReady != nil {
+      for peer in connections.connecting { consider(attempts[peer]?.turnUntil) }
+    }
     consider(held.deadline(after: now))
     for registration in [profile.registration, discovery.registration, pairing.agent] {
       consider(registration.deadline)
@@ -94,13 +97,17 @@ extension BluetoothSystem {
     call(device.path, .disconnect, for: .ignored)
   }
 
-  /// Gives up `Connect` calls that bluetoothd has forgotten. Returns whether there were any.
+  /// Gives up `Connect` calls that bluetoothd has forgotten, and those whose turn is over while another peripheral
+  /// waits. Returns whether there were any.
   private mutating func giveUpConnects() -> Bool {
     var isAnyLate = false
-    for peer in connections.connecting.sorted() where attempts[peer]?.hasTimedOut(at: now) == true {
+    let othersWait = connections.firstReady != nil
+    for peer in connections.connecting.sorted() {
+      guard attempts[peer]?.hasTimedOut(at: now, othersWait: othersWait) == true else { continue }
       isAnyLate = true
       calls.forget(.connect(peer))
-      if let device = bluez.device(peer) { call(device.path, .disconnect, for: .ignored) }
+      // A link that comes up in this very moment counts as gone: it ends at once, and no app is to hear of it.
+      if let device = bluez.device(peer) { askToDisconnect(device) }
       connectCompleted(peer, .failure(.failed("no answer")))
     }
     return isAnyLate

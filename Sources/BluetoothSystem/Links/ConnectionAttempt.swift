@@ -4,8 +4,9 @@ import TimeTypes
 struct ConnectionAttempt: Sendable {
   private enum Phase {
     case idle
-    /// `Device1.Connect` has not answered, and is given up at this time.
-    case connecting(until: Instant)
+    /// `Device1.Connect` has not answered, and is given up at the later time, or from the earlier one on if another
+    /// peripheral waits for its turn.
+    case connecting(turnUntil: Instant, until: Instant)
     case pausing(until: Instant)
   }
 
@@ -18,6 +19,12 @@ struct ConnectionAttempt: Sendable {
 
   /// bluetoothd itself gives up after 41 s.
   private static let limit: Duration = .seconds(60)
+  /// The turn of a peripheral that a scan has just seen, while others wait for theirs: nearly two of the longest
+  /// advertising intervals of 10.24 s (Core 6.0, Vol 6, Part B, 4.4.2.2).
+  private static let turn: Duration = .seconds(20)
+  /// The turn of one that may be far away: five or more usual advertising intervals. After it a scan goes on looking
+  /// for it beside the others.
+  private static let blindTurn: Duration = .seconds(5)
   /// How long another client's attempt may take.
   private static let patienceWithOthers: Duration = .seconds(45)
 
@@ -27,17 +34,27 @@ struct ConnectionAttempt: Sendable {
   var isUnderWay: Bool { isConnecting || refusals > 0 }
 
   func isPausing(at now: Instant) -> Bool { if case .pausing(let until) = phase { until > now } else { false } }
-  func hasTimedOut(at now: Instant) -> Bool { if case .connecting(let until) = phase { until <= now } else { false } }
+  /// - Parameter othersWait: Whether another peripheral could be connected instead.
+  func hasTimedOut(at now: Instant, othersWait: Bool) -> Bool {
+    guard case .connecting(let turnUntil, let until) = phase else { return false }
+    return until <= now || othersWait && turnUntil <= now
+  }
+
+  /// When the turn ends, if there is an attempt.
+  var turnUntil: Instant? { if case .connecting(let turnUntil, _) = phase { turnUntil } else { nil } }
 
   /// When something about the attempt is due. It may be in the past while nothing can be done about it yet.
   var deadline: Instant? {
     switch phase {
     case .idle: nil
-    case .connecting(let until), .pausing(let until): until
+    case .connecting(_, let until), .pausing(let until): until
     }
   }
 
-  mutating func begin(at now: Instant) { phase = .connecting(until: now + Self.limit) }
+  mutating func begin(at now: Instant) {
+    phase = .connecting(turnUntil: now + (isSighted ? Self.turn : Self.blindTurn), until: now + Self.limit)
+  }
+
   mutating func sighted() { isSighted = true }
   mutating func linkWentDown() { isSighted = false }
   mutating func linkCameUp() {

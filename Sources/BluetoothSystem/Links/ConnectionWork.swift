@@ -8,11 +8,17 @@ import TimeTypes
 /// Which peripherals something has to be done for: to be connected, armed, looked for, or dropped. Each is judged anew
 /// when something about it has changed.
 struct ConnectionWork: Sendable {
+  /// The order of the turns: those that a scan has seen come before those that may be far away, and among them the one
+  /// that has waited longest. So each gets its turn, however many never answer.
   private struct Ready: Sendable, Comparable {
+    let isSighted: Bool
+    let since: Instant
     let path: ObjectPath
     let peer: PeerIdentifier
     static func < (left: Self, right: Self) -> Bool {
-      left.path == right.path ? left.peer < right.peer : left.path < right.path
+      if left.isSighted != right.isSighted { return left.isSighted }
+      if left.since != right.since { return left.since < right.since }
+      return left.path == right.path ? left.peer < right.peer : left.path < right.path
     }
   }
 
@@ -20,6 +26,8 @@ struct ConnectionWork: Sendable {
   struct Judgement: Sendable, Hashable {
     /// It can be connected at this path.
     var readyAt: ObjectPath?
+    /// It can be connected, and a scan has seen it.
+    var isSighted = false
     /// A scan has to look for it.
     var isSought = false
     var isConnecting = false
@@ -39,6 +47,7 @@ struct ConnectionWork: Sendable {
   // Trees: while a turn may have to be undone, a change copies a few nodes and not everything.
   private var judgements: TreeDictionary<PeerIdentifier, Judgement> = [:]
   private var ready = ChunkedSortedSet<Ready>()
+  private var readySince: TreeDictionary<PeerIdentifier, Instant> = [:]
   private var sought = 0
   private var isAnySoughtAnew = false
   private(set) var away = 0
@@ -51,7 +60,7 @@ struct ConnectionWork: Sendable {
   private var serviceCounts: [BluetoothUUID: Int] = [:]
 
   var isSeeking: Bool { sought > 0 }
-  /// The first that can be connected, by its path.
+  /// The one that is to be connected next.
   var firstReady: (peer: PeerIdentifier, path: ObjectPath)? { ready.first.map { ($0.peer, $0.path) } }
   /// The services of all armable peripherals.
   var services: [BluetoothUUID] { serviceCounts.keys.sorted() }
@@ -70,12 +79,11 @@ struct ConnectionWork: Sendable {
     return old == new ? nil : "\(old), and not \(new)"
   }
 
-  mutating func judge(_ peer: PeerIdentifier, as new: Judgement) {
+  mutating func judge(_ peer: PeerIdentifier, as new: Judgement, at now: Instant) {
     let old = judgements[peer] ?? Judgement()
     guard new != old else { return }
     judgements[peer] = new.isIdle ? nil : new
-    if let path = old.readyAt { ready.remove(Ready(path: path, peer: peer)) }
-    if let path = new.readyAt { ready.insert(Ready(path: path, peer: peer)) }
+    moveTurn(of: peer, from: old, to: new, at: now)
     sought += (new.isSought ? 1 : 0) - (old.isSought ? 1 : 0)
     if new.isSought, !old.isSought { isAnySoughtAnew = true }
     away += (new.isAway ? 1 : 0) - (old.isAway ? 1 : 0)
@@ -91,12 +99,21 @@ struct ConnectionWork: Sendable {
     }
     for service in Set(new.services ?? []) { serviceCounts[service, default: 0] += 1 }
   }
+
+  /// A peripheral keeps the time from which it has waited for as long as it can be connected.
+  private mutating func moveTurn(of peer: PeerIdentifier, from old: Judgement, to new: Judgement, at now: Instant) {
+    guard old.readyAt != new.readyAt || old.isSighted != new.isSighted else { return }
+    let since = readySince[peer] ?? now
+    if let path = old.readyAt { ready.remove(Ready(isSighted: old.isSighted, since: since, path: path, peer: peer)) }
+    if let path = new.readyAt { ready.insert(Ready(isSighted: new.isSighted, since: since, path: path, peer: peer)) }
+    readySince[peer] = new.readyAt == nil ? nil : since
+  }
 }
 
 extension BluetoothSystem {
   /// Judges every peripheral anew that has changed.
   mutating func judgeConnections() {
-    for peer in unjudgedPeers() { connections.judge(peer, as: judgement(of: peer)) }
+    for peer in unjudgedPeers() { connections.judge(peer, as: judgement(of: peer), at: now) }
   }
 
   func judgement(of peer: PeerIdentifier) -> ConnectionWork.Judgement {
@@ -122,6 +139,7 @@ extension BluetoothSystem {
     if attempt?.isPausing(at: now) == true { return result }
     if let device, isSighted || attempt?.failures ?? 0 == 0 {
       result.readyAt = device.path
+      result.isSighted = isSighted
     } else {
       result.isSought = true
     }
