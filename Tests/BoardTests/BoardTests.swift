@@ -73,6 +73,16 @@ import Testing
   /// How long the long script is. `make firmware` carries out a million steps, which takes minutes in QEMU.
   private static let stepCount = ProcessInfo.processInfo.environment["LATCHKEY_BOARD_STEPS"] ?? "50000"
 
+  @Test("L4: on which side a hand turned the bolt is a part of the trace")
+  func traceHasTheSide() {
+    let traces = [nil, .unknown, .inside, .outside].map { (side: HandSide?) in
+      var trace = TraceHash()
+      trace.mix(.boltMoved(.unlocked, cause: .hand, from: side, record: 1))
+      return trace.value
+    }
+    #expect(Set(traces).count == 4)
+  }
+
   @Test("L6: a Cortex-M4 leaves the same trace as Linux, and needs no more memory as time goes on")
   func sameTrace() async throws {
     let firmware = try await TestProcess(

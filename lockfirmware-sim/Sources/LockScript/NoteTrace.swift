@@ -3,7 +3,7 @@ import LockProtocol
 
 extension TraceHash {
   /// What the lock says for observers is a part of its trace.
-  mutating func mix(_ note: LockNote) {
+  package mutating func mix(_ note: LockNote) {
     switch note {
     case .offerSent: mix(20 as UInt8)
     case .commandAccepted(_, let command):
@@ -21,10 +21,11 @@ extension TraceHash {
     case .noRoom(_, let kind):
       mix(39 as UInt8)
       mix(kind?.rawValue ?? 0)
-    case .boltMoved(let target, let cause, _, let record):
+    case .boltMoved(let target, let cause, let side, let record):
       mix(23 as UInt8)
       mix(target.rawValue)
       mix(cause.rawValue)
+      mix(side?.rawValue ?? .max)
       mix(record)
     case .boltJammed(let target, let cause, let record):
       mix(24 as UInt8)
