@@ -1,4 +1,3 @@
-import CoreBluetooth
 import CoreBluetoothTestKit
 import Foundation
 import Testing
