@@ -109,6 +109,21 @@ struct ConnectionTurnsTests {
     for number in 0..<3 { #expect(turns.count { $0 == Self.path(number) } >= 3, "\(turns)") }
   }
 
+  @Test("C3: however often a peripheral at the edge of the range was tried in vain, it is soon looked for again")
+  func edgeOfTheRange() throws {
+    var desk = Self.desk(requests: 1)
+    for _ in 0..<20 {
+      let connect = try #require(desk.lastCall(.connect))
+      desk.pass(.seconds(41))
+      desk.forget()
+      desk.handle(.daemon(.reply(connect, .failure(.failed("le-connection-abort-by-local")))))
+      // A new attempt begins at most every 64 s, and this one has lasted for 41 s.
+      for _ in 0..<23 where desk.asked({ $0 == .startDiscovery }) == 0 { desk.pass(.seconds(1)) }
+      #expect(desk.asked { $0 == .startDiscovery } == 1)
+      desk.see(0)
+    }
+  }
+
   @Test("C3: a link that comes up as its turn ends is told to no app, and the peripheral is connected later")
   func linkAtTheEndOfTheTurn() {
     var desk = Self.desk(requests: 2)

@@ -4,9 +4,8 @@ import TimeTypes
 struct ConnectionAttempt: Sendable {
   private enum Phase {
     case idle
-    /// `Device1.Connect` has not answered, and is given up at the later time, or from the earlier one on if another
-    /// peripheral waits for its turn.
-    case connecting(turnUntil: Instant, until: Instant)
+    /// `Device1.Connect` has not answered. It is given up after its turn if another peripheral waits for its own.
+    case connecting(since: Instant, turn: Duration)
     case pausing(until: Instant)
   }
 
@@ -36,23 +35,24 @@ struct ConnectionAttempt: Sendable {
   func isPausing(at now: Instant) -> Bool { if case .pausing(let until) = phase { until > now } else { false } }
   /// - Parameter othersWait: Whether another peripheral could be connected instead.
   func hasTimedOut(at now: Instant, othersWait: Bool) -> Bool {
-    guard case .connecting(let turnUntil, let until) = phase else { return false }
-    return until <= now || othersWait && turnUntil <= now
+    guard case .connecting(let since, let turn) = phase else { return false }
+    return since + (othersWait ? turn : Self.limit) <= now
   }
 
   /// When the turn ends, if there is an attempt.
-  var turnUntil: Instant? { if case .connecting(let turnUntil, _) = phase { turnUntil } else { nil } }
+  var turnUntil: Instant? { if case .connecting(let since, let turn) = phase { since + turn } else { nil } }
 
   /// When something about the attempt is due. It may be in the past while nothing can be done about it yet.
   var deadline: Instant? {
     switch phase {
     case .idle: nil
-    case .connecting(_, let until), .pausing(let until): until
+    case .connecting(let since, _): since + Self.limit
+    case .pausing(let until): until
     }
   }
 
   mutating func begin(at now: Instant) {
-    phase = .connecting(turnUntil: now + (isSighted ? Self.turn : Self.blindTurn), until: now + Self.limit)
+    phase = .connecting(since: now, turn: isSighted ? Self.turn : Self.blindTurn)
   }
 
   mutating func sighted() { isSighted = true }
@@ -72,12 +72,15 @@ struct ConnectionAttempt: Sendable {
   mutating func forgetFailures() { failures = 0 }
   private mutating func endPause() { if case .pausing = phase { phase = .idle } }
 
-  /// The attempt did not lead to a link.
+  /// The attempt did not lead to a link. The back-off counts from its beginning: it limits how often attempts begin. A
+  /// peripheral at the edge of the range makes each attempt last for long, and while it rests nothing looks for it.
   mutating func failed(at now: Instant) {
     failures += 1
     isSighted = false
     refusals = 0
-    phase = .pausing(until: now + BackOff.standard.wait(afterFailures: failures))
+    let began = if case .connecting(let since, _) = phase { since } else { now }
+    let wait = BackOff.standard.wait(afterFailures: failures)
+    phase = .pausing(until: max(began + wait, now + BackOff.standard.first))
   }
 
   /// bluetoothd refused because another attempt is under way: another client's, or one that a dead client left behind
