@@ -61,7 +61,7 @@ struct InviteGuestCommand: ParsableCommand {
     question.uses = uses
     question.mayReadLog = readLog ? true : nil
     question.phone = phone
-    Self.fillZone(&question)
+    let warning = Self.fillZone(&question)
     let answer = try options.ask(.invite, question, InviteAnswer.self)
     try options.show(answer, answer.invitation)
     guard Console.failure == nil else {
@@ -71,6 +71,7 @@ struct InviteGuestCommand: ParsableCommand {
           + "\"\(answer.name)\"")
       return
     }
+    if let warning { Console.complain("latchkey: \(warning)") }
     if !options.json {
       Console.complain(
         answer.isSecret
@@ -125,13 +126,15 @@ struct InviteGuestCommand: ParsableCommand {
 
   /// Fills in the time zone. The lock knows no time zones, so it is told this machine's offset, and the next change of
   /// the offset while the grant counts.
-  private static func fillZone(_ question: inout InviteQuestion) {
-    let zone = TimeZone.current
-    let begin = Date(timeIntervalSince1970: max(Date().timeIntervalSince1970, Double(question.from ?? 0)))
-    question.offset = Int16(clamping: zone.secondsFromGMT(for: begin) / 60)
-    guard let change = zone.nextDaylightSavingTimeTransition(after: begin) else { return }
-    question.offsetChange = Int64(change.timeIntervalSince1970)
-    question.laterOffset = Int16(clamping: zone.secondsFromGMT(for: change.addingTimeInterval(1)) / 60)
+  /// - Returns: what the owner should know about the weekdays and hours.
+  private static func fillZone(_ question: inout InviteQuestion) -> String? {
+    let now = Date().timeIntervalSince1970
+    let zone = InvitationZone(.current, from: Date(timeIntervalSince1970: max(now, Double(question.from ?? 0))))
+    question.offset = zone.offset
+    question.offsetChange = zone.offsetChange
+    question.laterOffset = zone.laterOffset
+    guard question.weekdays != nil || question.start != nil else { return nil }
+    return zone.warning(until: question.until, clock: .machine, now: now)
   }
 }
 
