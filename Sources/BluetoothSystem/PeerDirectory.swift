@@ -154,10 +154,13 @@ extension BluetoothSystem {
 
   /// Stores a peer. Returns `false` if its address is unknown or too many are stored.
   mutating func keepPeer(_ peer: PeerIdentifier, wasRequested: Bool) -> Bool {
-    if var record = peers[peer] {
+    if let known = peers[peer] {
+      var record = known
       if wasRequested, !record.wasRequested { guests -= 1 }
       record.wasRequested = record.wasRequested || wasRequested
       if wasRequested { record.isEnding = nil }
+      // While a turn may have to be undone, a change copies the record's neighbours.
+      guard record != known else { return true }
       peers[peer] = record
       persist(.peer(record))
       return true

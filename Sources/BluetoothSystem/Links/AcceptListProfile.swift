@@ -15,7 +15,7 @@ struct AcceptListProfile: Sendable {
   private(set) var armed: TreeSet<PeerIdentifier> = []
   /// The registration under way: the devices that were bonded when it was asked for, and those among them that it arms
   /// anew, because they were not armed then or have been disarmed since.
-  private var arming: TreeSet<PeerIdentifier> = []
+  private var arming = ConnectionWork.Armable()
   private var newlyArmed: TreeSet<PeerIdentifier> = []
 
   /// What to ask of bluetoothd now to arm these devices. Only a registration made after a device was paired arms it,
@@ -60,7 +60,7 @@ struct AcceptListProfile: Sendable {
       self.root = nil
       registration.fail(at: now)
     }
-    (arming, newlyArmed) = ([], [])
+    (arming, newlyArmed) = (ConnectionWork.Armable(), [])
     return answer
   }
 
@@ -79,7 +79,7 @@ struct AcceptListProfile: Sendable {
 
   mutating func disarmAll() {
     armed = []
-    newlyArmed = arming
+    newlyArmed = arming.peers
   }
 }
 
@@ -88,7 +88,7 @@ extension BluetoothSystem {
 
   mutating func armBonded() {
     guard let adapter = bluez.adapter else { return }
-    let changed = changedPeers().filter { connections.armable.contains($0) }.compactMap { bluez.device($0) }
+    let changed = changedPeers().filter(connections.armable.contains).compactMap { bluez.device($0) }
     trust(changed.filter { !$0.isTrusted && !$0.isTrustRequested })
     for step in profile.steps(for: connections, exports: &exports, at: now) {
       call(adapter, step.request, for: step.pending)

@@ -44,6 +44,17 @@ struct ConnectionWork: Sendable {
     var isIdle: Bool { self == Judgement() }
   }
 
+  /// The peripherals that can be on the accept list, as they were judged at one time. It has no set of its own, which
+  /// would be one more tree that a change copies nodes of.
+  struct Armable: Sendable {
+    fileprivate var judgements: TreeDictionary<PeerIdentifier, Judgement> = [:]
+    fileprivate(set) var count = 0
+
+    func contains(_ peer: PeerIdentifier) -> Bool { judgements[peer]?.services != nil }
+    /// All of them. This looks at every judgement.
+    var peers: TreeSet<PeerIdentifier> { TreeSet(judgements.lazy.filter { $0.value.services != nil }.map(\.key)) }
+  }
+
   // Trees: while a turn may have to be undone, a change copies a few nodes and not everything.
   private var judgements: TreeDictionary<PeerIdentifier, Judgement> = [:]
   private var ready = ChunkedSortedSet<Ready>()
@@ -55,7 +66,7 @@ struct ConnectionWork: Sendable {
   private(set) var unarmed: TreeSet<PeerIdentifier> = []
   private(set) var unwantedLinks: Set<PeerIdentifier> = []
   private(set) var incomingLinks: Set<PeerIdentifier> = []
-  private(set) var armable: TreeSet<PeerIdentifier> = []
+  private var armableCount = 0
   /// How many armable peripherals have each service.
   private var serviceCounts: [BluetoothUUID: Int] = [:]
 
@@ -64,6 +75,7 @@ struct ConnectionWork: Sendable {
   var firstReady: (peer: PeerIdentifier, path: ObjectPath)? { ready.first.map { ($0.peer, $0.path) } }
   /// The services of all armable peripherals.
   var services: [BluetoothUUID] { serviceCounts.keys.sorted() }
+  var armable: Armable { Armable(judgements: judgements, count: armableCount) }
   /// Every peripheral for which something is done.
   var known: some Collection<PeerIdentifier> { judgements.keys }
 
@@ -92,7 +104,7 @@ struct ConnectionWork: Sendable {
     if new.hasUnwantedLink { unwantedLinks.insert(peer) } else { unwantedLinks.remove(peer) }
     if new.hasIncomingLink { incomingLinks.insert(peer) } else { incomingLinks.remove(peer) }
     guard new.services != old.services else { return }
-    if new.services != nil { armable.insert(peer) } else { armable.remove(peer) }
+    armableCount += (new.services != nil ? 1 : 0) - (old.services != nil ? 1 : 0)
     for service in Set(old.services ?? []) {
       let left = (serviceCounts[service] ?? 0) - 1
       serviceCounts[service] = left > 0 ? left : nil
