@@ -25,6 +25,12 @@ import Worlds
   @Option(help: "Only measure the decisions about this many connection requests of one app, in this process.")
   var held: Int?
 
+  @Option(
+    help: ArgumentHelp(
+      "With --held: carry out 100 rounds of events, those of this kind by a function 'carryOutCounted'. Prints nothing; it is "
+        + "for Benchmarks/count-instructions."))
+  var counting: HeldRequests.Kind?
+
   @Option(help: "Only measure this many days with a departure, a kill and a return each, in this process.")
   var days: Int?
 
@@ -63,6 +69,7 @@ import Worlds
     guard (1...100_000).contains(days ?? 1) else { throw ValidationError("--days must be from 1 to 100000") }
     guard (1...100_000).contains(arrivals ?? 1) else { throw ValidationError("--arrivals must be from 1 to 100000") }
     guard (1...100_000).contains(held ?? 1) else { throw ValidationError("--held must be from 1 to 100000") }
+    guard counting == nil || held != nil else { throw ValidationError("--counting needs --held") }
     guard (1...1000).contains(native ?? 1) else { throw ValidationError("--native must be from 1 to 1000") }
     guard (1...10_000).contains(starts ?? 1) else { throw ValidationError("--starts must be from 1 to 10000") }
     guard (1...1000).contains(relaunches) else { throw ValidationError("--relaunches must be from 1 to 1000") }
@@ -81,6 +88,10 @@ import Worlds
       let rate = await HomeBenchmark.commutingDaysPerSecond(days: days)
       return print(
         "\(Self.number(rate.ofTime)) days a second, \(Self.number(rate.ofProcessor)) a second of the processor")
+    }
+    if let held, let counting {
+      var holder = HeldRequests(holding: held)
+      return holder.carryOut(rounds: 100, counting: counting)
     }
     if let held {
       let figures = try HeldRequests.measure(held)
@@ -188,3 +199,5 @@ import Worlds
 
   private static func date() -> String { ISO8601DateFormatter().string(from: Date()) }
 }
+
+extension HeldRequests.Kind: ExpressibleByArgument {}

@@ -6,7 +6,7 @@ import BluetoothSystem
 /// All other events report what has happened. That stays true even if it can't be stored, and the next run of the
 /// system would find it out again.
 extension BluetoothSystem.Event {
-  var asksForPromise: Bool {
+  package var asksForPromise: Bool {
     switch self {
     case .request(_, let request): request.asksForPromise
     case .control(let request, _): request.asksForPromise
