@@ -154,6 +154,7 @@ final class HomeEngine: @unchecked Sendable {
     let processes = machine.apps.values.compactMap(\.process)
     for process in processes {
       process.link = nil
+      process.events = []
       process.tell { $0.linkDidDetach() }
     }
     work.removeAll { if case .system(name, _) = $0 { true } else { false } }
@@ -371,9 +372,9 @@ final class HomeEngine: @unchecked Sendable {
       work.append(.world(.message(machine: name, from: client, message)))
     case .event(let event, let link):
       guard let process = process(link, on: name) else { return }
-      process.lastSent = event.sequence.rawValue
       give(event, to: process)
-      process.tell { $0.linkDidReceive(event) }
+      process.events.append(event)
+      process.tellEvents(at: clock.now)
     case .attachReply(let token, let result):
       guard let process = attaching.removeValue(forKey: token), process.isAlive else { return }
       switch result {
@@ -392,6 +393,7 @@ final class HomeEngine: @unchecked Sendable {
     case .resume(let bundleIdentifier, _):
       guard let process = process(bundleIdentifier) else { return }
       process.isSuspended = false
+      process.tellEvents(at: clock.now)
       resumed.append(process)
     case .kill(let bundleIdentifier, _): endProcess(bundleIdentifier)
     case .record(let event, let fields): note(name, .record(event, fields))

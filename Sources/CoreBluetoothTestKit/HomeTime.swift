@@ -115,7 +115,8 @@ extension HomeEngine {
 
   private var nextDeadline: Instant? {
     let systems = machines.values.map { $0.isOn ? $0.system.nextDeadline : nil }
-    return ([world.nextDeadline, clock.nextDeadline] + systems).compactMap(\.self).min()
+    let apps = processes.map(\.nextEvent)
+    return ([world.nextDeadline, clock.nextDeadline] + systems + apps).compactMap(\.self).min()
   }
 
   private func pass(_ instant: Instant) {
@@ -123,6 +124,9 @@ extension HomeEngine {
     if let due = world.nextDeadline, due <= clock.now { work.append(.world(.timePassed)) }
     for name in machines.keys.sorted() {
       if let due = machines[name]?.system.nextDeadline, due <= clock.now { work.append(.system(name, .timePassed)) }
+    }
+    for process in processes.sorted(by: { $0.bundleIdentifier < $1.bundleIdentifier }) {
+      process.tellEvents(at: clock.now)
     }
     settle()
   }

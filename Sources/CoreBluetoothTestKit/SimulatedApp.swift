@@ -2,6 +2,7 @@ import AppLink
 import CoreBluetooth
 import Foundation
 import Logging
+import TimeTypes
 
 /// One run of an installed app: its link to the system of its machine, and the objects it consists of.
 final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
@@ -40,6 +41,9 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   var lastSent: UInt64 = 0
   var lastHandled: UInt64 = 0
   var isSuspended = false
+  /// Events that it will be told.
+  var events: ArraySlice<AppLink.Event> = []
+  private var pace = EventPace()
   /// Alarms that rang while the app was suspended, and what its channels were told.
   private var waitingAlarms: [@Sendable () -> Void] = []
   private var waitingNotices: [@Sendable () -> Void] = []
@@ -142,6 +146,17 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
     run(body)
     awaitManagerQueues()
   }
+
+  /// Tells the app those events that are due.
+  func tellEvents(at now: Instant) {
+    while isAlive, !isSuspended, !events.isEmpty, pace.takes(at: now), let event = events.popFirst() {
+      lastSent = event.sequence.rawValue
+      tell { $0.linkDidReceive(event) }
+    }
+  }
+
+  /// When it will be told the next event.
+  var nextEvent: Instant? { isSuspended || events.isEmpty ? nil : pace.deadline }
 
   /// The app's end of a channel can be read or written, or has ended. A suspended app learns it when it runs again.
   func tellOfChannel(_ notice: @escaping @Sendable () -> Void) {
