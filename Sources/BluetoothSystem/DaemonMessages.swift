@@ -365,12 +365,23 @@ extension BluetoothSystem {
     }
   }
 
-  func snapshot(_ peer: PeerIdentifier, _ key: ManagerKey, state: PeripheralState? = nil) -> PeripheralSnapshot {
-    let device = bluez.device(peer)
+  func snapshot(_ peer: PeerIdentifier, _ key: ManagerKey) -> PeripheralSnapshot {
     let peripheral = held[key, peer]
-    return PeripheralSnapshot(
-      identifier: peer, name: device?.name ?? peers[peer]?.name, state: state ?? peripheral?.told ?? .disconnected,
-      services: peripheral?.services, mtu: mtu(of: peer))
+    return snapshot(peer, peripheral?.told, peripheral?.services)
+  }
+
+  /// What the app's last process knew. What has happened since is told after the restoration.
+  func restoredSnapshot(_ peer: PeerIdentifier, _ key: ManagerKey) -> PeripheralSnapshot {
+    let peripheral = held[key, peer]
+    return snapshot(peer, peripheral?.delivered, peripheral?.restoredServices)
+  }
+
+  private func snapshot(
+    _ peer: PeerIdentifier, _ state: PeripheralState?, _ services: [ServiceSnapshot]?
+  ) -> PeripheralSnapshot {
+    PeripheralSnapshot(
+      identifier: peer, name: bluez.device(peer)?.name ?? peers[peer]?.name, state: state ?? .disconnected,
+      services: services, mtu: mtu(of: peer))
   }
 
   func centralSnapshot(_ peer: PeerIdentifier) -> CentralSnapshot {

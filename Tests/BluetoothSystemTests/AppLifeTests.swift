@@ -55,6 +55,30 @@ struct AppLifeTests {
   }
 
   @Test(
+    "S12: what an app was subscribed to when it died is restored, though the link of its unbonded peripheral was lost",
+    arguments: [false, true])
+  func subscriptionBeforeALoss(isRestarted: Bool) throws {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.fallAsleep()
+    desk.die()
+    desk.change(["Paired": .bool(false), "Bonded": .bool(false)])
+    desk.linkDown()
+    if isRestarted {
+      desk.restartSystem()
+      desk.appear(bonded: false)
+    }
+    desk.launchAndAttach()
+    desk.createCentral()
+    let restored = desk.events.lazy.compactMap { event in
+      if case .willRestoreCentral(let restoration) = event.body { restoration.peripherals.first } else { nil }
+    }.last
+    #expect(restored?.state == .connected)
+    #expect(restored?.services?.first?.characteristics?.first?.isNotifying == true)
+    #expect(desk.bodies.last == "disconnected")
+  }
+
+  @Test(
     "S10: an app that is launched before Bluetooth has a state hears of its losses after the state"
   )
   func lossBeforeTheState() {

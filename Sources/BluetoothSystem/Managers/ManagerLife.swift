@@ -31,7 +31,7 @@ extension BluetoothSystem {
       .peripheral(
         PeripheralRecord(
           manager: key, peer: peer, options: peripheral.options, isWanted: peripheral.isWanted,
-          told: peripheral.delivered, services: peripheral.services)))
+          told: peripheral.delivered, services: peripheral.restoredServices)))
   }
 
   // MARK: Creation
@@ -130,7 +130,7 @@ extension BluetoothSystem {
     case .central:
       let peripherals = held.peers(of: key).filter { held[key, $0]?.isRestored == true }
         .sorted()
-        .map { snapshot($0, key, state: held[key, $0]?.delivered) }
+        .map { restoredSnapshot($0, key) }
       var parts = peripherals.inParts
       let last = parts.removeLast()
       for part in parts { send(.restoredPeripherals(part), to: number, of: name, link) }

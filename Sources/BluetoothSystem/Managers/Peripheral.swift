@@ -10,6 +10,8 @@ struct Peripheral: Sendable {
   private(set) var told = PeripheralState.disconnected
   private(set) var delivered = PeripheralState.disconnected
   var services: [ServiceSnapshot]?
+  /// Characteristics whose subscriptions have ended with a link, of whose loss the app has not heard yet.
+  private var endedSubscriptions: Set<AttributeHandle> = []
   /// Services that the app was told are invalid, and that are kept for their subscriptions.
   var invalidServices: Set<AttributeHandle> = []
   /// All services that were there when the app last discovered services, and those that have appeared since. `nil` if
@@ -49,6 +51,12 @@ struct Peripheral: Sendable {
   var isRestored: Bool { isWanted || isHeldByApp }
   private var isHeldByApp: Bool { delivered == .connected || delivered == .connecting }
 
+  /// `services` as the app's last process knew them: subscribed until it has heard of the loss.
+  var restoredServices: [ServiceSnapshot]? {
+    guard !endedSubscriptions.isEmpty else { return services }
+    return services?.withSubscriptions { $0.isNotifying || endedSubscriptions.contains($0.handle) }
+  }
+
   func isDue(at now: Instant) -> Bool { isWanted && notBefore <= now }
 
   // MARK: What the app asks
@@ -64,16 +72,20 @@ struct Peripheral: Sendable {
     told = .connecting
     // Everything still queued is older than this request.
     delivered = .connecting
+    endedSubscriptions = []
     return true
   }
 
   /// The app cancelled the request. It counts as told, even if it has not received the answer yet.
-  mutating func isTakenBack() { (told, delivered) = (.disconnected, .disconnected) }
+  mutating func isTakenBack() {
+    (told, delivered) = (.disconnected, .disconnected)
+    endedSubscriptions = []
+  }
 
   /// It is no longer requested.
   mutating func release() {
     isWanted = false
-    services = services?.withoutSubscriptions
+    services = services?.withSubscriptions { _ in false }
   }
 
   /// The app kept running while the system was away. What it holds now is what it wants.
@@ -81,11 +93,14 @@ struct Peripheral: Sendable {
     isWanted = true
     self.options = options ?? self.options
     (told, delivered) = (state, state)
+    endedSubscriptions = []
     if let shown { services = shown }
   }
 
   /// The app's next process knows nothing of it.
-  mutating func isForgotten() { (services, seenServices, invalidServices) = (nil, nil, []) }
+  mutating func isForgotten() {
+    (services, seenServices, invalidServices, endedSubscriptions) = (nil, nil, [], [])
+  }
 
   // MARK: Events
 
@@ -104,7 +119,9 @@ struct Peripheral: Sendable {
     isWanted = isReconnecting
     told = isReconnecting ? .connecting : .disconnected
     // A peer without a bond forgets its subscribers.
-    if isBonded == false { services = services?.withoutSubscriptions }
+    guard isBonded == false else { return }
+    if delivered == .connected { endedSubscriptions.formUnion(services?.subscriptions ?? []) }
+    services = services?.withSubscriptions { _ in false }
   }
 
   /// The request can't be kept any more.
@@ -114,6 +131,7 @@ struct Peripheral: Sendable {
   mutating func wasDelivered(_ state: PeripheralState) {
     // A request made after the event was queued is newer than the event.
     delivered = state == .disconnected && isWanted ? .connecting : state
+    if state != .connected { endedSubscriptions = [] }
   }
 }
 
@@ -127,12 +145,16 @@ extension ConnectOptions {
 }
 
 extension [ServiceSnapshot] {
-  var withoutSubscriptions: [ServiceSnapshot] {
+  fileprivate var subscriptions: [AttributeHandle] {
+    flatMap { $0.characteristics ?? [] }.filter(\.isNotifying).map(\.handle)
+  }
+
+  fileprivate func withSubscriptions(where isSubscribed: (CharacteristicSnapshot) -> Bool) -> [ServiceSnapshot] {
     map { service in
       var service = service
       service.characteristics = service.characteristics?.map { characteristic in
         var characteristic = characteristic
-        characteristic.isNotifying = false
+        characteristic.isNotifying = isSubscribed(characteristic)
         return characteristic
       }
       return service
