@@ -13,9 +13,7 @@ extension AgentCentral {
     guard known.request != nil, let reply = known.reply else {
       // The characteristics may have been discovered by an earlier version of this program, or on an earlier version of
       // the lock.
-      guard !wantsReplies,
-        let service = peripheral.services?.first(where: { $0.uuid == LockCharacteristics.serviceUUID })
-      else {
+      guard !wantsReplies, let service = LockCharacteristics.service(of: peripheral) else {
         wantsReplies = false
         return DispatchQueue.main.async { self.app.listensToReplies(.olderLock) }
       }

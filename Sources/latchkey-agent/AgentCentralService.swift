@@ -53,7 +53,7 @@ extension AgentCentral: CBPeripheralDelegate {
   func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
     guard peripheral == self.peripheral else { return }
     if isInformationWanted { return informationFound(at: peripheral) }
-    guard let service = peripheral.services?.first(where: { $0.uuid == LockCharacteristics.serviceUUID }) else {
+    guard let service = LockCharacteristics.service(of: peripheral) else {
       return isNoLock(peripheral, "the lock service is not there", error)
     }
     peripheral.discoverCharacteristics(LockCharacteristics.all, for: service)
@@ -64,8 +64,11 @@ extension AgentCentral: CBPeripheralDelegate {
     if service.uuid == LockCharacteristics.informationUUID { return readInformation(of: service, at: peripheral) }
     known.find(in: peripheral)
     if wantsReplies { return listenToReplies() }
-    guard known.isWhole else { return isNoLock(peripheral, "the lock service is not whole", error) }
-    explore(peripheral)
+    if known.isWhole { return explore(peripheral) }
+    if error == nil, let next = LockCharacteristics.service(after: service, of: peripheral) {
+      return peripheral.discoverCharacteristics(LockCharacteristics.all, for: next)
+    }
+    isNoLock(peripheral, "the lock service is not whole", error)
   }
 
   func peripheral(

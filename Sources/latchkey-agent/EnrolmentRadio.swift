@@ -221,7 +221,7 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
 
   func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
     guard !isDone, peripheral == current else { return }
-    guard let service = peripheral.services?.first(where: { $0.uuid == LockCharacteristics.serviceUUID }) else {
+    guard let service = LockCharacteristics.service(of: peripheral) else {
       return endAttempt(nil)
     }
     peripheral.discoverCharacteristics([Self.enrolmentUUID], for: service)
@@ -230,7 +230,10 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
   func peripheral(_ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: (any Error)?) {
     guard !isDone, peripheral == current else { return }
     guard let found = service.characteristics?.first(where: { $0.uuid == Self.enrolmentUUID }) else {
-      return endAttempt(.olderLock)
+      guard error == nil, let next = LockCharacteristics.service(after: service, of: peripheral) else {
+        return endAttempt(.olderLock)
+      }
+      return peripheral.discoverCharacteristics([Self.enrolmentUUID], for: next)
     }
     characteristic = found
     peripheral.readValue(for: found)

@@ -26,10 +26,10 @@ struct LockCharacteristics {
   /// Whether a command can be written and its answer heard.
   var isWhole: Bool { offer != nil && command != nil && answer != nil }
 
-  /// Adds what has been discovered.
-  mutating func find(in peripheral: CBPeripheral) {
-    let service = peripheral.services?.first { $0.uuid == Self.serviceUUID }
-    for characteristic in service?.characteristics ?? [] {
+  init() {}
+
+  private init(of service: CBService) {
+    for characteristic in service.characteristics ?? [] {
       switch characteristic.uuid {
       case Self.offerUUID: offer = characteristic
       case Self.commandUUID: command = characteristic
@@ -40,5 +40,26 @@ struct LockCharacteristics {
       default: break
       }
     }
+  }
+
+  /// Takes what has been discovered.
+  mutating func find(in peripheral: CBPeripheral) {
+    if let service = Self.service(of: peripheral) { self = Self(of: service) }
+  }
+
+  /// The lock's service: the first whole one, or the first if none is known to be whole.
+  static func service(of peripheral: CBPeripheral) -> CBService? {
+    let services = services(of: peripheral)
+    return services.first { Self(of: $0).isWhole } ?? services.first
+  }
+
+  /// The service to be looked at if this one is not the lock's.
+  static func service(after service: CBService, of peripheral: CBPeripheral) -> CBService? {
+    services(of: peripheral).drop { $0 !== service }.dropFirst().first
+  }
+
+  /// Any app of the lock's machine may publish a service with the UUID of the lock's.
+  private static func services(of peripheral: CBPeripheral) -> [CBService] {
+    peripheral.services?.filter { $0.uuid == serviceUUID } ?? []
   }
 }

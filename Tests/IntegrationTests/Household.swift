@@ -28,7 +28,10 @@ final class Household: @unchecked Sendable {
   ///   - phones: the names of the owners' phones.
   ///   - guests: phones that have no keys yet. Their agents run already.
   ///   - strangers: phones with keys for another lock.
-  init(phones: [String], guests: [String] = [], strangers: [String] = []) async throws {
+  ///   - publisher: the arguments of a trial app on the door that publishes something before the lock does.
+  init(
+    phones: [String], guests: [String] = [], strangers: [String] = [], publisher: [String]? = nil
+  ) async throws {
     var template = Array("/tmp/latchkey-household-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw TestProcess.Failure("a folder in /tmp: errno \(errno)") }
     folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -60,6 +63,12 @@ final class Household: @unchecked Sendable {
     self.simulator = simulator
     try await simulator.hear("\"ready\"")
     try provision(phones)
+    if let publisher {
+      let monitor = try await listen(on: Self.door, to: "type='method_call',member='RegisterApplication'")
+      try await startTrialApp("publisher", modes: ["bluetooth-peripheral"], on: Self.door, publisher)
+      try await monitor.hear("RegisterApplication")
+      monitor.signal(SIGTERM)
+    }
     try await start(.lock, on: Self.door)
     for phone in phones { try await start(.agent, on: phone) }
     for stranger in strangers {
@@ -98,6 +107,19 @@ final class Household: @unchecked Sendable {
     let program = app == .lock ? "latchkey-lock" : "latchkey-agent"
     try AppDescription(app, home: "\(folder)/\(machine)/state", machine: machine)
       .propertyList(executable: LatchkeyCommand.programs + "/" + program)
+      .write(to: URL(fileURLWithPath: place + "/Info.plist"))
+    try await startDaemon(machine)
+  }
+
+  /// Starts the trial app, with these arguments, beside the machine's own app.
+  private func startTrialApp(_ name: String, modes: [String], on machine: String, _ arguments: [String]) async throws {
+    let place = "\(folder)/\(machine)/apps/\(name)"
+    try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+    let keys: [String: Any] = [
+      "CFBundleIdentifier": "org.example.\(name)", "CFBundleExecutable": LatchkeyCommand.programs + "/trial-app",
+      "UIBackgroundModes": modes, "LatchkeyKeepAlive": true, "LatchkeyArguments": arguments,
+    ]
+    try PropertyListSerialization.data(fromPropertyList: keys, format: .xml, options: 0)
       .write(to: URL(fileURLWithPath: place + "/Info.plist"))
     try await startDaemon(machine)
   }
@@ -207,11 +229,15 @@ final class Household: @unchecked Sendable {
   /// Listens to the calls that a machine's bluetoothd gets for characteristics. They are what goes over the air, besides
   /// what bluetoothd does for itself.
   func listenToCharacteristics(on machine: String) async throws -> TestProcess {
+    try await listen(on: machine, to: "type='method_call',interface='org.bluez.GattCharacteristic1'")
+  }
+
+  private func listen(on machine: String, to rule: String) async throws -> TestProcess {
     let monitor = try await TestProcess(
       "/usr/bin/dbus-monitor",
       [
         "--address", "unix:path=\(folder)/bus-\(machine)", "--monitor",
-        "type='method_call',interface='org.bluez.GattCharacteristic1'",
+        rule,
         "type='signal',interface='org.freedesktop.DBus',member='NameAcquired'",
       ],
       environment: environment, mergesErrors: true)
