@@ -63,6 +63,33 @@ struct StoryInputTests {
     #expect(long.utf8.count < 1100)
   }
 
+  @Test("A15: too many steps are reported where they are, in the chapter that has the first one too many")
+  func tooManySteps() throws {
+    let steps = "steps:\n" + String(repeating: "  - pass: 1s\n", count: ScenarioParser.maximumSteps + 1)
+    #expect(
+      try refusal("name: x\n\(Self.machines)\(steps)")
+        == "FILE:4: a scenario has at most 10000 steps, and here it has 10001")
+    let chapters = """
+      chapters:
+        - name: first
+          steps:
+            - pass: 1s
+        - name: second
+          steps:
+
+      """
+    let many = String(repeating: "      - pass: 1s\n", count: ScenarioParser.maximumSteps)
+    #expect(
+      try refusal("name: x\n\(Self.machines)\(chapters)\(many)")
+        == "FILE:9: a scenario has at most 10000 steps, and here it has 10001")
+  }
+
+  @Test("A15: another version of YAML is refused with what to do")
+  func otherVersion() throws {
+    let error = try refusal("%YAML 1.3\n---\nname: x\n\(Self.machines)steps:\n  - pass: 1s\n")
+    #expect(error.hasSuffix("not YAML: '%YAML' names another version of YAML than 1.1 and 1.2; leave that line out"))
+  }
+
   @Test("A15: characters that a terminal takes for commands are refused in texts, and shown as numbers in errors")
   func escapes() throws {
     let error = try refusal("name: x\ntitle: \"a\\e[31mred\"\n\(Self.machines)steps:\n  - pass: 1s\n")

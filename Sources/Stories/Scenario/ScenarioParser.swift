@@ -52,20 +52,21 @@ package struct ScenarioParser {
     case (true, true), (false, false):
       throw reader.error("a scenario has either 'steps', or 'chapters' that have 'steps'")
     case (false, true):
-      chapters = [Chapter(name: "the story", steps: try parser.steps(reader, &made), promises: [])]
+      let steps = try parser.steps(reader, &made)
+      try limit(steps.count, of: reader)
+      chapters = [Chapter(name: "the story", steps: steps, promises: [])]
     case (true, false):
       for node in try reader.list("chapters") {
         let chapter = try MappingReader(node, subject: "a chapter", file: file)
         try chapter.allow(["name", "steps", "promises"])
+        let steps = try parser.steps(chapter, &made)
+        try limit(chapters.reduce(steps.count) { $0 + $1.steps.count }, of: chapter)
         chapters.append(
           Chapter(
-            name: try name(of: chapter, after: chapters), steps: try parser.steps(chapter, &made),
+            name: try name(of: chapter, after: chapters), steps: steps,
             promises: try parser.promises(chapter, "promises")))
       }
       guard !chapters.isEmpty else { throw reader.error("'chapters' is empty", at: "chapters") }
-    }
-    guard chapters.reduce(0, { $0 + $1.steps.count }) <= maximumSteps else {
-      throw reader.error("a scenario has at most \(maximumSteps) steps")
     }
     let seedText = try reader.optionalText("seed") ?? "1"
     guard let seed = UInt64(seedText) else {
@@ -76,6 +77,13 @@ package struct ScenarioParser {
       file: file, name: try reader.text("name"), title: title, seed: seed,
       days: days, machines: machines, radio: try radio(reader), chapters: chapters,
       promises: try parser.promises(reader, "promises"))
+  }
+
+  /// - Parameter reader: what has the steps that may be too many.
+  private static func limit(_ count: Int, of reader: MappingReader) throws(ScenarioError) {
+    guard count <= maximumSteps else {
+      throw reader.error("a scenario has at most \(maximumSteps) steps, and here it has \(count)", at: "steps")
+    }
   }
 
   /// A chapter's name, which must be unique: verdicts and journals know the chapter by it.
@@ -115,6 +123,8 @@ package struct ScenarioParser {
     case .parser(_, let problem, _, _) where problem.contains("undefined alias"),
       .composer(_, let problem, _, _) where problem.contains("undefined alias"):
       "an alias stands for what an earlier anchor (`&name`) is at, and there is none of its name"
+    case .parser(_, let problem, _, _) where problem.contains("incompatible YAML document"):
+      "'%YAML' names another version of YAML than 1.1 and 1.2; leave that line out"
     // The parser's own message names a function of its library.
     case .parser(_, let problem, _, _) where problem.hasPrefix("Maximum nesting level"):
       "its lists and mappings are nested too deeply"
