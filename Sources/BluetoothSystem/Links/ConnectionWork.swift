@@ -9,7 +9,8 @@ import TimeTypes
 /// when something about it has changed.
 struct ConnectionWork: Sendable {
   /// The order of the turns: those that a scan has seen come before those that may be far away, and among them the one
-  /// that has waited longest. So each gets its turn, however many never answer.
+  /// that has waited longest. So each within range gets its turn, however many never answer: while one of them is looked
+  /// for, the scan sees all.
   private struct Ready: Sendable, Comparable {
     let isSighted: Bool
     let since: Instant
