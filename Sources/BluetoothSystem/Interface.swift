@@ -119,6 +119,9 @@ extension BluetoothSystem {
     /// guidelines is heard within 1.285 s.
     package var backgroundScanWindow: Duration = .milliseconds(1300)
     package var backgroundScanInterval: Duration = .seconds(10)
+    /// After how long without a find the windows come only once in each of the later intervals.
+    package var backgroundScanPatience: Duration = .seconds(600)
+    package var backgroundScanLaterInterval: Duration = .seconds(30)
     /// How long an app without a background mode keeps running after the user left it.
     package var leaveGrace: Duration = .seconds(5)
     /// How long a started app may take to attach.

@@ -21,12 +21,7 @@ struct Discovery: Sendable {
   /// When to discover, while something is looked for.
   enum Pace: Sendable, Hashable {
     case continuous
-    /// For this long, once in each interval.
-    case intermittent(window: Duration, interval: Duration)
-
-    static func background(_ configuration: BluetoothSystem.Configuration) -> Self {
-      .intermittent(window: configuration.backgroundScanWindow, interval: configuration.backgroundScanInterval)
-    }
+    case background(BackgroundScan)
   }
 
   /// Until when a search has every advertisement reported, so that a peripheral that was here a moment ago is reported
@@ -37,7 +32,7 @@ struct Discovery: Sendable {
   private static let eagerness: Duration = .seconds(30)
 
   private var pace = Pace.continuous
-  /// When the present pace began. Each interval begins with its window.
+  /// When the present pace began, or when a scan last began or found something. Each interval begins with its window.
   private var paceBegan = Instant.zero
 
   var isRunning: Bool { registration.isDone }
@@ -57,23 +52,22 @@ struct Discovery: Sendable {
   /// No peripheral has to be found.
   mutating func searchEnds() { eagerUntil = nil }
 
+  /// A scan began, or found something. Where something is, more may be, so the intervals are short again.
+  mutating func shortenIntervals(at now: Instant) {
+    guard case .background(let scan) = pace else { return }
+    paceBegan = scan.beginning(of: paceBegan, at: now)
+  }
+
   /// Whether this is a time to discover.
   func isDue(at now: Instant) -> Bool {
-    guard case .intermittent(let window, _) = pace else { return true }
-    return intoInterval(at: now) < window.wholeNanoseconds
+    guard case .background(let scan) = pace else { return true }
+    return scan.isInWindow(now - paceBegan)
   }
 
   /// When the discovery is next to be started or stopped. `nil` if time changes nothing.
   func turn(after now: Instant) -> Instant? {
-    guard case .intermittent(let window, let interval) = pace else { return nil }
-    let into = intoInterval(at: now)
-    let end = into < window.wholeNanoseconds ? window.wholeNanoseconds : interval.wholeNanoseconds
-    return now + .nanoseconds(end - into)
-  }
-
-  private func intoInterval(at now: Instant) -> Int64 {
-    guard case .intermittent(_, let interval) = pace else { return 0 }
-    return (now - paceBegan).wholeNanoseconds % interval.wholeNanoseconds
+    guard case .background(let scan) = pace else { return nil }
+    return paceBegan + scan.turn(after: now - paceBegan)
   }
 
   /// What to ask of bluetoothd now.

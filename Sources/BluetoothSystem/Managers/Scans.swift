@@ -18,6 +18,7 @@ extension BluetoothSystem {
     if let reason = refusal(of: request, key) { return misplaced(key.app, reason) }
     managers[key]?.scan = Scan(request)
     persistManager(key)
+    discovery.shortenIntervals(at: now)
     // Devices that bluetoothd sees right now will not be announced again.
     for device in bluez.devices.devicesInSight {
       reportSighting(device.peer)
@@ -52,7 +53,8 @@ extension BluetoothSystem {
       managers[key]?.scan.map { (scan: $0, isInForeground: isInForeground(key)) }
     }
     let isForBackground = !needed && !scans.contains { $0.isInForeground }
-    discovery.setPace(isForBackground && !scans.isEmpty ? .background(configuration) : .continuous, at: now)
+    discovery.setPace(
+      isForBackground && !scans.isEmpty ? .background(BackgroundScan(configuration)) : .continuous, at: now)
     let isWanted = needed || !scans.isEmpty && discovery.isDue(at: now)
     let wanted =
       isWanted
@@ -112,6 +114,7 @@ extension BluetoothSystem {
       advertisement.serviceUUIDs = device.uuids.filter { !device.found.contains($0) || asked.contains($0) }
       let isInForeground = isInForeground(key)
       guard managers[key]?.scan?.takes(peer, advertisement, inForeground: isInForeground) == true else { continue }
+      discovery.shortenIntervals(at: now)
       tell(key, .discovered(snapshot(peer, key), advertisement, rssi: rssi))
     }
   }
