@@ -98,7 +98,9 @@ package struct TrialWorld {
   ) {
     random = TrialRandom(seed: seed)
     radio = Radio(seed: seed, physics: physics)
-    policy = HomePolicy(configuration, state: HomeState())
+    var state = HomeState()
+    state.isBonded = true
+    policy = HomePolicy(configuration, state: state)
     self.place = Position(x: place.0, y: place.1)
     self.connectionInterval = connectionInterval
     sensor = lock.hasSensor ? DoorWatch(isOnlyWay: true, door: .closed) : nil

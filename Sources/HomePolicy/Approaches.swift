@@ -5,9 +5,44 @@ extension HomePolicy {
   /// Drops the approach if it is too old or was interrupted for too long. A link that is lost for a moment, for example
   /// over a restart, does not end the approach.
   mutating func keepOrDropApproach(at time: HomeTime) {
+    if time.duration(since: state.linkLost ?? state.unprovenSince ?? time) > configuration.approachInterruption {
+      state.unprovenSince = nil
+    }
     guard let approach = state.approach else { return }
     let gap = time.duration(since: state.linkLost ?? approach.since)
     if gap > configuration.approachInterruption || !isCurrent(approach, at: time) { state.approach = nil }
+  }
+
+  /// Whether what is at the other end of this link is the lock. A radio may have the lock's address and be heard first from afar and
+  /// then near. But it can't answer as the lock, and a phone with a bond exchanges nothing with it.
+  var isLockHeard: Bool { isKnown || hasHeardOffer && state.isBonded == true }
+
+  mutating func bonded() {
+    guard state.isBonded != true else { return }
+    state.isBonded = true
+    store()
+  }
+
+  /// The lock may have been heard on this link.
+  mutating func proveApproach() {
+    guard isLockHeard, state.approach?.isProven == false else { return }
+    state.approach?.isProven = true
+    store()
+  }
+
+  /// The link has ended. What it showed of an approach counts on the next one only if the lock was heard on it. Otherwise the next
+  /// one is measured from its own beginning.
+  mutating func forgetUnproven() {
+    guard !isLockHeard else { return }
+    watch.forgetBeginning()
+    guard let approach = state.approach else { return }
+    guard !approach.isProven else {
+      state.approach?.hasRisen = false
+      return
+    }
+    state.unprovenSince = approach.beginning
+    state.approach = nil
+    state.isBeginning = true
   }
 
   /// Whether the approach still counts. It does not count across a reboot: how long the reboot took is known only by

@@ -145,6 +145,7 @@ package struct HomePolicy: Sendable {
     case .errandAsked(let kind): errandAsked(kind, at: time, using: &random)
     case .errandTakenBack: errandTakenBack(at: time)
     case .roomAsked(let wish): roomAsked(wish, at: time)
+    case .bonded: bonded()
     case .keysChanged: keysChanged(at: time)
     case .storeFailed: storeFailed(at: time)
     case .timePassed: timePassed(at: time)
@@ -161,6 +162,7 @@ package struct HomePolicy: Sendable {
   private mutating func offerReceived(at time: HomeTime) {
     guard state.isLinked else { return }
     hasHeardOffer = true
+    proveApproach()
     offeredAt = time.instant
     offerDue = nil
     offerReadsLeft = configuration.offerReads
@@ -201,12 +203,15 @@ package struct HomePolicy: Sendable {
     }
     switch watch.beginning {
     case .weak(let first) where state.isBeginning == true:
-      state.approach = HomeState.Approach(since: time, signal: first, firstSince: state.approach?.beginning)
+      state.approach = HomeState.Approach(
+        since: time, signal: first, isProven: isLockHeard,
+        firstSince: state.approach?.beginning ?? state.unprovenSince)
+      state.unprovenSince = nil
       isDoubtful = false
       endBeginning()
     case .strong(let first) where state.isBeginning == true && state.hasLeft == true && !isOnItsWay:
       // A phone that left and is back comes from elsewhere, however strong its link came up.
-      state.approach = HomeState.Approach(since: time, signal: first)
+      state.approach = HomeState.Approach(since: time, signal: first, isProven: isLockHeard)
       isDoubtful = false
       endBeginning()
     case .strong(let first):

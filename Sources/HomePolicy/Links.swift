@@ -84,6 +84,7 @@ extension HomePolicy {
     if target == .lock {
       // A link that this phone ended by itself was not lost.
       state.linkLost = isLinkOver ? nil : time
+      forgetUnproven()
     } else {
       // Any device can look like the lock, be heard from afar, and go away. Such a link shows neither an absence from
       // the lock nor an approach to it.

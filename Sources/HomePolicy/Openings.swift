@@ -102,6 +102,7 @@ extension HomePolicy {
     commandIsLost()
     interruptions = 0
     isKnown = true
+    proveApproach()
     isRefused = answer == .refused && awaited.command == .status
     if answer != .turnedAway { isWelcome() }
     // An errand does not count as announcing this phone, so that is still owed.
@@ -174,6 +175,7 @@ extension HomePolicy {
     interruptions = 0
     isWelcome()
     isKnown = true
+    proveApproach()
     isRefused = true
     owesPresence = false
     if let opening = state.opening, opening.isWritten {

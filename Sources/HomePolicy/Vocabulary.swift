@@ -14,11 +14,16 @@ package struct HomeState: Sendable, Hashable {
     /// It rose soon (`HomeConfiguration.risingDuration`): its phone was moving, and not lying in the farthest room of
     /// a home.
     package var hasRisen = false
+    /// The lock was heard on the link on which it was seen (`HomePolicy.isLockHeard`), so that it outlives this link.
+    package var isProven = false
 
-    package init(since: HomeTime, signal: Int, hasRisen: Bool = false, firstSince: HomeTime? = nil) {
+    package init(
+      since: HomeTime, signal: Int, hasRisen: Bool = false, isProven: Bool = false, firstSince: HomeTime? = nil
+    ) {
       self.since = since
       self.signal = signal
       self.hasRisen = hasRisen
+      self.isProven = isProven
       self.firstSince = firstSince
     }
 
@@ -56,6 +61,10 @@ package struct HomeState: Sendable, Hashable {
   /// The link came up after a long enough loss, and the strength with which it came up is not known yet.
   package var isBeginning: Bool?
   package var approach: Approach?
+  /// When the first of several links in a row came up that showed an approach, and ended before the lock was heard on it.
+  package var unprovenSince: HomeTime?
+  /// The phone and the lock have bonded: the phone's system keeps no link on which the other side does not have the key.
+  package var isBonded: Bool?
   /// The phone saw itself leave: while somebody may have been leaving, its signal faded from the door's strength until
   /// the link was lost.
   package var hasLeft: Bool?
@@ -119,6 +128,8 @@ package enum HomeEvent: Sendable, Hashable {
   case errandTakenBack
   /// The owner wants a room measured, or all of them forgotten.
   case roomAsked(RoomWish)
+  /// The lock has given the phone what it gives on an encrypted link only.
+  case bonded
   /// The phone has other keys for this lock, or another grant.
   case keysChanged
   /// `store` could not be carried out, nor any effect after it.

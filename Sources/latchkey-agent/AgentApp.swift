@@ -247,6 +247,8 @@ final class AgentApp: @unchecked Sendable {
 
   func signalRead(_ signal: Int?) { happens(.signalRead(signal)) }
 
+  func bonded() { happens(.bonded) }
+
   /// - Parameter isSearching: the device may not be the lock, so that its refusal says nothing.
   func writeFailed(_ error: any Error, isSearching: Bool = false) {
     logger.warning("the write failed: \(error)")

@@ -116,6 +116,7 @@ extension AgentCentral: CBPeripheralDelegate {
     guard peripheral == self.peripheral else { return }
     if characteristic.uuid == LockCharacteristics.firmwareRevisionUUID {
       bond.ended(isSuccess: error == nil, at: time.now)
+      if error == nil { app.bonded() }
     }
     guard error == nil, let value = characteristic.value else {
       return logger.log(

@@ -100,6 +100,8 @@ extension AgentFormat {
     var isAsking: Bool?
     var hasLeft: Bool?
     var hasStayed: Bool?
+    var unprovenSince: Time?
+    var isBonded: Bool?
     /// Missing: not known.
     var doorSignal: Int8?
     /// Missing: no room was measured.
@@ -118,6 +120,8 @@ extension AgentFormat {
       case isAsking = "isAsking"
       case hasLeft = "hasLeft"
       case hasStayed = "hasStayed"
+      case unprovenSince = "unprovenSince"
+      case isBonded = "isBonded"
       case doorSignal = "doorSignal"
       case roomSignal = "roomSignal"
       case refusal = "refusal"
@@ -134,6 +138,8 @@ extension AgentFormat {
       isAsking = state.isAsking
       hasLeft = state.hasLeft
       hasStayed = state.hasStayed
+      unprovenSince = state.unprovenSince.map { Time($0) }
+      isBonded = state.isBonded
       doorSignal = state.doorSignal.map { Int8(clamping: $0) }
       roomSignal = state.roomSignal.map { Int8(clamping: $0) }
       refusal = state.refusal.map { Refusal($0) }
@@ -152,6 +158,8 @@ extension AgentFormat {
         state.isAsking = isAsking
         state.hasLeft = hasLeft
         state.hasStayed = hasStayed
+        state.unprovenSince = try unprovenSince?.time
+        state.isBonded = isBonded
         state.doorSignal = doorSignal.map(Int.init)
         state.roomSignal = roomSignal.map(Int.init)
         state.refusal = try refusal?.refusal
@@ -190,6 +198,8 @@ extension AgentFormat {
     /// In dBm.
     var signal: Int8
     var hasRisen: Bool
+    /// Missing: no, or an earlier version wrote this.
+    var isProven: Bool?
     /// Missing: it is the first.
     var firstSince: Time?
 
@@ -197,6 +207,7 @@ extension AgentFormat {
       case since = "since"
       case signal = "signal"
       case hasRisen = "hasRisen"
+      case isProven = "isProven"
       case firstSince = "firstSince"
     }
 
@@ -204,13 +215,15 @@ extension AgentFormat {
       since = Time(approach.since)
       signal = Int8(clamping: approach.signal)
       hasRisen = approach.hasRisen
+      isProven = approach.isProven ? true : nil
       firstSince = approach.firstSince.map { Time($0) }
     }
 
     var approach: HomeState.Approach {
       get throws {
         HomeState.Approach(
-          since: try since.time, signal: Int(signal), hasRisen: hasRisen, firstSince: try firstSince?.time)
+          since: try since.time, signal: Int(signal), hasRisen: hasRisen, isProven: isProven ?? false,
+          firstSince: try firstSince?.time)
       }
     }
   }

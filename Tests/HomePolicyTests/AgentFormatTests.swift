@@ -95,6 +95,9 @@ import TimeTypes
     state.home.doorSignal = -57
     state.home.roomSignal = -88
     state.home.approach?.firstSince = time(4, 1.5)
+    state.home.approach?.isProven = true
+    state.home.unprovenSince = time(3, 1)
+    state.home.isBonded = true
     let written = String(decoding: try AgentFormat.bytes(state), as: UTF8.self)
     #expect(try AgentFormat.read(Data(written.utf8)) == state)
     #expect(throws: AgentFormat.Problem.self) {

@@ -29,8 +29,10 @@ struct Phone {
 
   var unlocks: [UInt64] { writes.filter { $0.command != .status }.map(\.operation) }
 
-  init(_ configuration: HomeConfiguration = HomeConfiguration()) {
+  /// - Parameter isBonded: the phone has been here before.
+  init(_ configuration: HomeConfiguration = HomeConfiguration(), isBonded: Bool = true) {
     disk = HomeState()
+    disk.isBonded = isBonded ? true : nil
     policy = HomePolicy(configuration, state: disk)
   }
 

@@ -10,9 +10,16 @@ import TimeTypes
 
 /// A lock on the bench and a phone with its policy, joined by a lossy link.
 struct Household {
+  /// A phone that has been at this door before.
+  private static let bonded = {
+    var state = HomeState()
+    state.isBonded = true
+    return state
+  }()
+
   var bench: Bench
-  var policy = HomePolicy(HomeConfiguration(), state: HomeState())
-  var disk = HomeState()
+  var policy = HomePolicy(HomeConfiguration(), state: bonded)
+  var disk = bonded
   var random: SeededGenerator
   var session: PhoneSession<SwiftCryptography>?
   var offer: [UInt8]?
