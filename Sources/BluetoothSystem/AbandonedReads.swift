@@ -8,14 +8,24 @@ struct AbandonedReads: Sendable {
     /// How many abandoned reads of this characteristic are under way. There may be two: bluetoothd refuses a second
     /// read while the first is under way, and answers both.
     var count = 0
+    let device: ObjectPath
     var held: HeldValues
   }
 
   private var reads: [ObjectPath: Read] = [:]
 
   /// - Parameter held: values that arrived while an app still waited for the read.
-  mutating func began(_ path: ObjectPath, held: HeldValues) {
-    reads[path, default: Read(held: held)].count += 1
+  mutating func began(_ path: ObjectPath, of device: ObjectPath, held: HeldValues) {
+    reads[path, default: Read(device: device, held: held)].count += 1
+  }
+
+  /// The device's link has ended. bluetoothd does not answer a read that ends with its link for lack of security
+  /// (docs/bluez.md), and nothing that comes on a later link is an echo of this one.
+  /// - Returns: the held values of each characteristic. These are notifications.
+  mutating func linkEnded(of device: ObjectPath) -> [(path: ObjectPath, values: [[UInt8]])] {
+    let ended = reads.filter { $0.value.device == device }
+    for path in ended.keys { reads[path] = nil }
+    return ended.sorted { $0.key < $1.key }.map { ($0.key, $0.value.held.news(besides: nil)) }
   }
 
   /// - Returns: what to deliver now: the value itself if no read of this characteristic is abandoned, the oldest held

@@ -48,6 +48,7 @@ extension BluetoothSystem {
     bluez.forgetObjects()
     forgetAsked()
     _ = calls.forgetAll()
+    calls.dropGivenUp()
     pairing.agentIsGone()
     journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "bluetoothd vanished"])
   }
@@ -217,6 +218,7 @@ extension BluetoothSystem {
   /// Forgets what is only known about a device while bluetoothd shows it.
   private mutating func forgetDevice(_ path: ObjectPath, _ peer: PeerIdentifier) {
     rereading.answered(path)
+    _ = abandonedReads.linkEnded(of: path)
     publishing.mark.forgetVisit(of: peer)
     renewals[peer] = nil
     noteEnded(peer)
@@ -319,6 +321,7 @@ extension BluetoothSystem {
       notificationsOfNewLink(peer)
       visitBegan(peer)
     } else {
+      deliverHeldValues(of: peer)
       noteEnded(peer)
       capacities[peer] = nil
       renewals[peer] = nil

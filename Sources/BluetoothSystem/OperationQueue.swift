@@ -134,11 +134,21 @@ struct OperationQueue: Sendable {
     return (removed.sorted { $0.identifier.rawValue < $1.identifier.rawValue }, dropped)
   }
 
-  /// Keeps a value that may be the echo of the read under way.
+  /// Keeps a value that may be the echo of the read under way, or that comes before bluetoothd's answer to a
+  /// subscription: a peripheral may send its first value before it confirms (`notify_handler` in
+  /// src/shared/gatt-client.c passes it on).
   /// - Returns: what to deliver now: the value itself, or the oldest held value if there are too many.
   mutating func hold(_ value: [UInt8], of handle: AttributeHandle) -> [UInt8]? {
-    guard case .readCharacteristic(handle)? = current?.operation else { return value }
-    return running?.held.hold(value)
+    switch current?.operation {
+    case .readCharacteristic(handle), .setNotify(true, handle): running?.held.hold(value)
+    default: value
+    }
+  }
+
+  /// The values held for the current operation. None is held for it from now on.
+  mutating func takeHeld() -> [[UInt8]] {
+    defer { running?.held = HeldValues() }
+    return running?.held.news(besides: nil) ?? []
   }
 }
 

@@ -79,6 +79,11 @@ extension BluetoothSystem {
       case .finished(let result):
         operations[peer]?.finishNext()
         finish(item, peer, result)
+      case .call where !calls.hasRoom(for: item.manager.app):
+        operations[peer]?.finishNext()
+        finish(
+          item, peer,
+          .failed(.limit("bluetoothd has left too many operations of this app unanswered; restart bluetooth.service.")))
       case .call(let path, let request):
         operations[peer]?.startNext(at: now)
         call(path, request, for: .operation(peer))
@@ -199,11 +204,31 @@ extension BluetoothSystem {
   /// bluetoothd goes on with an operation that no app waits for any more. Its reply is ignored, except a read's: that
   /// shows which of the values that arrive is the read's echo (`AbandonedReads`).
   private mutating func abandon(_ item: OperationQueue.Item, _ peer: PeerIdentifier, _ held: HeldValues) {
-    guard case .readCharacteristic(let handle) = item.operation,
-      let path = bluez.device(peer)?.attributes[handle]?.path
-    else { return calls.forget(.operation(peer)) }
-    abandonedReads.began(path, held: held)
-    calls.replace(.operation(peer), with: .abandonedRead(path))
+    guard case .readCharacteristic(let handle) = item.operation, let device = bluez.device(peer), device.isConnected,
+      let devicePath = bluez.devicePaths[peer], let path = device.attributes[handle]?.path
+    else { return giveUp(item, peer) }
+    abandonedReads.began(path, of: devicePath, held: held)
+    giveUp(item, peer, countingAs: .abandonedRead(path))
+  }
+
+  private mutating func giveUp(
+    _ item: OperationQueue.Item, _ peer: PeerIdentifier, countingAs other: PendingCall? = nil
+  ) {
+    let app = item.manager.app
+    calls.giveUp(.operation(peer), of: app, countingAs: other)
+    let count = calls.givenUpCount(of: app)
+    guard count == PendingCalls.appLimit else { return }
+    journal(.operationsRefused, [.app: app, .times: String(count), .advice: "restart bluetooth.service"])
+  }
+
+  /// The link is gone, and its apps are about to be told. Values that were held for an echo came before that.
+  mutating func deliverHeldValues(of peer: PeerIdentifier) {
+    guard let devicePath = bluez.devicePaths[peer] else { return }
+    for (path, values) in abandonedReads.linkEnded(of: devicePath) { deliver(values, path) }
+    guard let attribute = operations[peer]?.current?.operation.attribute,
+      let path = bluez.device(peer)?.attributes[attribute]?.path
+    else { return }
+    deliver(operations[peer]?.takeHeld() ?? [], path)
   }
 
   mutating func abandonedReadCompleted(_ path: ObjectPath, _ result: Result<Reply, BlueZError>) {

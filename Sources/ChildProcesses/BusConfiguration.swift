@@ -52,7 +52,7 @@ package enum BusConfiguration {
         <allow send_requested_reply="true" send_type="method_return"/>
         <allow send_requested_reply="true" send_type="error"/>
       </policy>
-      <limit name="max_replies_per_connection">65536</limit>
+      <limit name="max_replies_per_connection">128</limit>
       <limit name="max_match_rules_per_connection">65536</limit>
     </busconfig>
     """

@@ -59,6 +59,7 @@ extension Recorded {
     case linkUnheard = "link.unheard"
     case linkUnresolved = "link.unresolved"
     case operationUnanswered = "operation.unanswered"
+    case operationsRefused = "operations.refused"
     case servicesMissing = "services.missing"
     case servicesGone = "services.gone"
     case servicesBack = "services.back"
@@ -114,6 +115,7 @@ extension Recorded {
       case .linkBarren, .linksBrief, .pairingGone: [.peripheral, .advice]
       case .linkPhantom, .linkUnresolved, .operationUnanswered: [.peripheral]
       case .linkStuck: [.peripheral, .times]
+      case .operationsRefused: [.app, .times, .advice]
       case .linkUnheard: [.peripheral, .connected]
       case .servicesMissing: [.peripheral, .services, .attempt]
       case .servicesGone: [.peripheral, .services, .advice]

@@ -303,8 +303,12 @@ extension BluetoothSystem {
     links[device.peer, default: LinkHealth()].isEndedAsDead(at: now)
     bluez.devices[device.path]?.isDisconnecting = true
     disarm(device.peer)
+    // A bluetoothd that has not answered any of these answers no further one, and the bus keeps a place for each.
+    guard calls.count(of: .disconnect(device.peer)) < Self.unansweredEnds else { return }
     call(device.path, .disconnect, for: .disconnect(device.peer))
   }
+
+  private static let unansweredEnds = 16
 
   // MARK: After the machine slept
 

@@ -35,6 +35,10 @@ enum DaemonNarration {
     case .servicesGone: entry.deed(.trouble, "services of a device are gone")
     case .adapterMissing: entry.deed(.trouble, "the Bluetooth adapter that latchkeyd is to use is not there")
     case .bondHalfMade: entry.deed(.trouble, "a pairing was left half made; it is removed, and made anew")
+    case .operationsRefused:
+      entry.deed(
+        .trouble, "latchkeyd refuses an app's reads and writes, because bluetoothd has left too many of them unanswered"
+      )
     case .bondLost: entry.deed(.trouble, "a device has lost its pairing; it is removed, and may be made anew")
     case .wakeEnded, .userReport, .actionRequested, .actionCompleted, .managerCreated, .requestCompleted,
       .requestExpired,
