@@ -23,6 +23,8 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   var publications: [Publication] = []
   var advertisement: AdvertisementRequest?
   var isAdvertisingNow = false { didSet { noteChange() } }
+  /// Calls of `startAdvertising` while an earlier one has no answer yet. They are refused after that answer.
+  var refusedStarts = 0
   /// How many more values the system accepts now.
   var updateCredit = 0
   /// `updateValue` was refused. `peripheralManagerIsReady` follows.
@@ -56,6 +58,13 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     let characteristics: [LocalAttributeIdentifier: CBMutableCharacteristic]
     /// The delegate has received `didAdd`.
     var isTold = false
+    /// Services that can't be published, and that the app has added after this one. The delegate is told of this one first.
+    var refused: [RefusedService] = []
+  }
+
+  struct RefusedService {
+    let service: CBMutableService
+    let reason: String
   }
 
   /// - Parameters:
@@ -117,18 +126,14 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
         """)
     }
     noteLeftOut(of: request)
-    let isAlready = locked {
-      guard advertisement == nil else { return true }
-      advertisement = request
-      session.send(.peripheral(managerIdentifier, .startAdvertising(request)), for: self)
-      return false
-    }
-    guard isAlready else { return }
-    enqueue { [self] in
-      let error = CBError(.alreadyAdvertising, "This manager is advertising already.")
-      tells("didStartAdvertising", error: error)
-      delegate?.peripheralManagerDidStartAdvertising(self, error: error)
-    } after: {
+    locked {
+      if advertisement == nil {
+        advertisement = request
+        session.send(.peripheral(managerIdentifier, .startAdvertising(request)), for: self)
+      } else {
+        refusedStarts += 1
+        if isAdvertisingNow { refuseStartsLater() }
+      }
     }
   }
 
@@ -139,6 +144,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
       guard advertisement != nil else { return }
       advertisement = nil
       isAdvertisingNow = false
+      refuseStartsLater()
       session.send(.peripheral(managerIdentifier, .stopAdvertising), for: self)
     }
   }
@@ -159,12 +165,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
     guard let refusal else { return }
     session.logger.critical("API MISUSE: add(_:) is refused: \(refusal)")
-    enqueue { [self] in
-      let error = CBError(.invalidParameters, refusal)
-      tells("didAdd", nil, service, error: error)
-      delegate?.peripheralManager(self, didAdd: service, error: error)
-    } after: {
-    }
+    locked { refuse(RefusedService(service: service, reason: refusal)) }
   }
 
   /// Withdraws a published service, and ends its subscriptions.
@@ -188,10 +189,10 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
 
   /// Forgets publications and their subscribers. Called under the lock.
   private func withdraw(where isMeant: (Publication) -> Bool) {
-    for characteristic in publications.filter(isMeant).flatMap(\.characteristics.values) {
-      characteristic.subscribers = []
-    }
+    let withdrawn = publications.filter(isMeant)
+    for characteristic in withdrawn.flatMap(\.characteristics.values) { characteristic.subscribers = [] }
     publications.removeAll(where: isMeant)
+    for refused in withdrawn.flatMap(\.refused) { refuse(refused) }
   }
 
   // MARK: Answers and updates
@@ -356,6 +357,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     if advertisement != nil {
       advertisement = nil
       isAdvertisingNow = false
+      refuseStartsLater()
       session.send(.peripheral(managerIdentifier, .stopAdvertising), for: self)
     }
     if !publications.isEmpty {

@@ -66,17 +66,38 @@ extension CBPeripheralManager {
   }
 
   private func serviceAdded(_ identifier: LocalAttributeIdentifier, _ error: PeerError?) {
-    let service: CBMutableService? = locked {
+    let added: Publication? = locked {
       guard let index = publications.firstIndex(where: { $0.definition.identifier == identifier }) else { return nil }
-      let service = publications[index].service
+      let added = publications[index]
+      publications[index].refused = []
       if error == nil { publications[index].isTold = true } else { publications.remove(at: index) }
-      return service
+      return added
     }
     // `nil` if the app has removed it in the meantime.
-    guard let service else { return }
+    guard let added else { return }
     let appError = error?.appError
-    tells("didAdd", nil, service, error: appError)
-    delegate?.peripheralManager(self, didAdd: service, error: appError)
+    tells("didAdd", nil, added.service, error: appError)
+    delegate?.peripheralManager(self, didAdd: added.service, error: appError)
+    for refused in added.refused { tell(refused) }
+  }
+
+  /// Tells the delegate that a service can't be published, after the answers to what the app added before: apps tell the
+  /// answers apart by their order. Called under the lock.
+  func refuse(_ refused: RefusedService) {
+    if let last = publications.lastIndex(where: { !$0.isTold }) {
+      publications[last].refused.append(refused)
+    } else {
+      enqueue { [self] in
+        tell(refused)
+      } after: {
+      }
+    }
+  }
+
+  private func tell(_ refused: RefusedService) {
+    let error = CBError(.invalidParameters, refused.reason)
+    tells("didAdd", nil, refused.service, error: error)
+    delegate?.peripheralManager(self, didAdd: refused.service, error: error)
   }
 
   private func advertisingStarted(_ error: PeerError?) {
@@ -90,6 +111,30 @@ extension CBPeripheralManager {
     let appError = error?.appError
     tells("didStartAdvertising", error: appError)
     delegate?.peripheralManagerDidStartAdvertising(self, error: appError)
+    refuseStarts(locked { takeRefusedStarts() })
+  }
+
+  /// Called under the lock.
+  func refuseStartsLater() {
+    let count = takeRefusedStarts()
+    guard count > 0 else { return }
+    enqueue { [self] in
+      refuseStarts(count)
+    } after: {
+    }
+  }
+
+  private func takeRefusedStarts() -> Int {
+    defer { refusedStarts = 0 }
+    return refusedStarts
+  }
+
+  private func refuseStarts(_ count: Int) {
+    for _ in 0..<count {
+      let error = CBError(.alreadyAdvertising, "This manager is advertising already.")
+      tells("didStartAdvertising", error: error)
+      delegate?.peripheralManagerDidStartAdvertising(self, error: error)
+    }
   }
 
   private func subscriptionChanged(

@@ -70,6 +70,8 @@ struct ErrorTextTests {
     let setup = try await PeripheralSetup()
     setup.manager.startAdvertising(nil)
     setup.manager.startAdvertising(nil)
+    setup.system.emit(.advertisingStarted(error: nil))
+    #expect(try await setup.recorder.calls.next() == "didStartAdvertising")
     #expect(try await setup.recorder.calls.next() == "didStartAdvertising failed")
     #expect(try #require(setup.recorder.error).localizedDescription == "Advertising has already started.")
   }

@@ -120,6 +120,31 @@ struct PeripheralManagerTests {
     #expect(!setup.manager.isAdvertising)
   }
 
+  @Test("C6: what is refused is told after the answers to what the app asked for before", arguments: [true, false])
+  func orderOfRefusals(_ isAnswered: Bool) async throws {
+    let setup = try await PeripheralSetup()
+    setup.manager.startAdvertising(nil)
+    setup.manager.startAdvertising(nil)
+    setup.manager.add(setup.service)
+    setup.manager.add(setup.service)
+    guard case .peripheral(_, .startAdvertising) = try await setup.nextCommand(),
+      case .peripheral(_, .addService(let definition)) = try await setup.nextCommand()
+    else { throw PeripheralSetup.Unexpected() }
+    if isAnswered {
+      setup.system.emit(.serviceAdded(definition.identifier, error: nil))
+      #expect(try await setup.recorder.calls.next() == "didAdd 180F")
+      #expect(try await setup.recorder.calls.next() == "didAdd 180F failed")
+      setup.system.emit(.advertisingStarted(error: nil))
+      #expect(try await setup.recorder.calls.next() == "didStartAdvertising")
+    } else {
+      // There will be no answer.
+      setup.manager.removeAllServices()
+      #expect(try await setup.recorder.calls.next() == "didAdd 180F failed")
+      setup.manager.stopAdvertising()
+    }
+    #expect(try await setup.recorder.calls.next() == "didStartAdvertising failed")
+  }
+
   @Test("C6: the log says which services have no room in the advertisement")
   func room() async throws {
     let setup = try await PeripheralSetup()
