@@ -92,7 +92,10 @@ extension CBPeripheral {
     let isInvalid: (CBService) -> Bool = { handles.contains($0.handle) }
     serviceList?.removeAll(where: isInvalid)
     for service in all { service.includedServiceList?.removeAll(where: isInvalid) }
-    return all.filter(isInvalid)
+    let invalid = all.filter(isInvalid)
+    // No value comes for these objects any more.
+    for characteristic in invalid.flatMap({ $0.characteristicList ?? [] }) { characteristic.notifying = false }
+    return invalid
   }
 
   /// The objects for these services: existing ones if known, otherwise new ones.

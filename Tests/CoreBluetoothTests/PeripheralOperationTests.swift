@@ -99,6 +99,21 @@ struct PeripheralOperationTests {
     #expect(service.includedServices?.isEmpty == true)
   }
 
+  @Test("C5: a characteristic that an app has kept notifies no more when its service is gone")
+  func goneService() async throws {
+    let setup = try await CentralSetup()
+    let peripheral = try await setup.connectExplored()
+    let characteristic = try #require(peripheral.services?.first?.characteristics?.first)
+    peripheral.setNotifyValue(true, for: characteristic)
+    let operation = try #require(try await setup.nextOperation()?.0)
+    setup.system.emit(.operationCompleted(Example.lock, operation, .notifying(true)))
+    _ = try await setup.recorder.calls.next()
+    #expect(characteristic.isNotifying)
+    setup.system.emit(.servicesModified(Example.lock, invalidated: [1]))
+    _ = try await setup.recorder.calls.next()
+    #expect(!characteristic.isNotifying)
+  }
+
   @Test("C4: a discovery of an empty list looks for everything, as many apps write it")
   func emptyLists() async throws {
     let setup = try await CentralSetup()
