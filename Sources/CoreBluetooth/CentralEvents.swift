@@ -102,7 +102,8 @@ extension CBCentralManager {
   private func failedToConnect(_ identifier: PeerIdentifier, _ error: PeerError) {
     let peripheral = locked {
       let peripheral = self.peripheral(identifier)
-      peripheral.isAwaitingConnection = false
+      // If the app has cancelled while the event was on its way, and asked again since, the new request goes on.
+      if !peripheral.isCancelling { peripheral.isAwaitingConnection = false }
       connectionEnded(peripheral)
       return peripheral
     }

@@ -129,6 +129,27 @@ struct CentralManagerTests {
     #expect(peripheral.state == .connected)
   }
 
+  @Test("C3: a failure that was on its way when the app cancelled and asked again leaves the new request as it is")
+  func failureBeforeNewRequest() async throws {
+    let setup = try await CentralSetup()
+    setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
+    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
+    setup.manager.connect(peripheral)
+    setup.manager.cancelPeripheralConnection(peripheral)
+    setup.manager.connect(peripheral)
+    for _ in 1...3 { _ = try await setup.nextCommand() }
+    setup.system.emit(.failedToConnect(Example.lock, .coreBluetooth(.connectionFailed, message: "It failed.")))
+    #expect(try await setup.recorder.calls.next() == "didFailToConnect failed")
+    #expect(peripheral.state == .connecting)
+    setup.system.detach()
+    setup.system.attach()
+    guard case .resumeManager(_, _, let view) = try await setup.nextCommand() else {
+      Issue.record("the manager was not resumed")
+      return
+    }
+    #expect(view.peripherals.map(\.state) == [.connecting])
+  }
+
   @Test("C3: dropping the last reference to a peripheral cancels its pending request")
   func abandon() async throws {
     let setup = try await CentralSetup()
