@@ -117,6 +117,14 @@ final class PeripheralRun: NSObject, CBPeripheralManagerDelegate, @unchecked Sen
     if isOver { manager.stopAdvertising() }
   }
 
+  /// A service that can't be published is a mistake of the test, which would wait for it in vain.
+  func peripheralManager(_ manager: CBPeripheralManager, didAdd service: CBService, error: (any Error)?) {
+    guard let error = error as? CBError, [.invalidParameters, .uuidNotAllowed].contains(error.code) else { return }
+    let reason = error.userInfo[NSLocalizedFailureReasonErrorKey].map { ": \($0)" } ?? ""
+    let text = error.localizedDescription + reason
+    preconditionFailure("the peripheral \"\(peripheral.name)\" can't have the service \(service.uuid): \(text)")
+  }
+
   func peripheralManager(_ manager: CBPeripheralManager, didReceiveRead request: CBATTRequest) {
     answer { [self] in answer(manager, read: request) }
   }

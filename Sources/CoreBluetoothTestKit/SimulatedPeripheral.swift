@@ -51,7 +51,8 @@ public struct SimulatedCharacteristic: Sendable {
   }
 }
 
-/// A descriptor of a simulated characteristic. Its value does not change.
+/// A descriptor of a simulated characteristic. Its value does not change. Those that configure the characteristic (2900, 2902 and
+/// 2903) can't be given: the system makes them.
 public struct SimulatedDescriptor: Sendable {
   public var uuid: CBUUID
   public var value: Data

@@ -31,6 +31,19 @@ struct DescriptorTests {
     #expect(home.log(of: Self.app).misuses.isEmpty)
   }
 
+  @Test("A service that can't be published ends the test with the reason")
+  func unpublishable() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let home = SimulatedHome()
+      let extended = SimulatedDescriptor("2900", value: Data([1, 0]))
+      home.addPeripheral(
+        "lamp", services: [SimulatedService("FFE0", [SimulatedCharacteristic("FFE1", .read, descriptors: [extended])])])
+      await home.advance(by: .seconds(10))
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.contains("\"lamp\"") && text.contains("FFE0") && text.contains("2900"), "\(text)")
+  }
+
   @Test("C5: a central pairs before it reads, writes and subscribes, if the characteristic requires encryption")
   func encryption() async throws {
     for requiresEncryption in [false, true] {
