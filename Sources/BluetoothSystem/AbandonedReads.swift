@@ -40,10 +40,10 @@ struct AbandonedReads: Sendable {
   /// - Returns: the held values without the read's echo. These are notifications.
   mutating func answered(_ path: ObjectPath, _ value: [UInt8]?) -> [[UInt8]] {
     guard var read = reads[path] else { return [] }
-    let news = read.held.news(besides: value)
+    let news = read.held.news(around: value)
     read.count -= 1
     read.held = HeldValues()
     reads[path] = read.count > 0 ? read : nil
-    return news
+    return Array(news.before + news.after)
   }
 }

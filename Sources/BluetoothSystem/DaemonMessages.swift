@@ -355,7 +355,9 @@ extension BluetoothSystem {
 
   /// Stores how the peer is called, and which of its services it does not advertise.
   private mutating func noteNames(of peer: PeerIdentifier) {
-    guard let device = bluez.device(peer), let record = peers[peer] else { return }
+    guard let device = bluez.device(peer) else { return }
+    if let name = device.storedName { identifiers.note(name: name, of: peer) }
+    guard let record = peers[peer] else { return }
     var noted = record
     if let name = device.storedName { (noted.name, noted.gapName) = (name, device.storedGAPName) }
     noted.foundServices = device.storedFound
@@ -383,8 +385,12 @@ extension BluetoothSystem {
     _ peer: PeerIdentifier, _ state: PeripheralState?, _ services: [ServiceSnapshot]?
   ) -> PeripheralSnapshot {
     PeripheralSnapshot(
-      identifier: peer, name: bluez.device(peer)?.name ?? peers[peer]?.name, state: state ?? .disconnected,
-      services: services, mtu: mtu(of: peer))
+      identifier: peer, name: name(of: peer), state: state ?? .disconnected, services: services, mtu: mtu(of: peer))
+  }
+
+  /// What apps and people call it, also while bluetoothd has not heard its name again.
+  func name(of peer: PeerIdentifier) -> String? {
+    bluez.device(peer)?.name ?? peers[peer]?.name ?? identifiers.name(of: peer)
   }
 
   func centralSnapshot(_ peer: PeerIdentifier) -> CentralSnapshot {

@@ -17,10 +17,10 @@ struct HeldValues: Sendable {
   }
 
   /// - Parameter echo: what was read, or `nil` if the read failed.
-  /// - Returns: the held values without the echo.
-  func news(besides echo: [UInt8]?) -> [[UInt8]] {
-    var news = values
-    if let last = news.lastIndex(where: { $0 == echo }) { news.remove(at: last) }
-    return news
+  /// - Returns: the held values without the echo: those that the peripheral sent before it was read, and those that it
+  ///   sent later. Without an echo all came before the answer.
+  func news(around echo: [UInt8]?) -> (before: ArraySlice<[UInt8]>, after: ArraySlice<[UInt8]>) {
+    guard let last = values.lastIndex(where: { $0 == echo }) else { return (values[...], []) }
+    return (values[..<last], values[(last + 1)...])
   }
 }

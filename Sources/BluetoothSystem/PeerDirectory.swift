@@ -6,12 +6,14 @@ import HashTreeCollections
 
 /// Which identifier belongs to which device: devices on disk, those that bluetoothd shows, and the last few thousand
 /// seen in passing. An identifier is computed from the address, so forgetting one only loses the way back from
-/// identifier to address.
+/// identifier to address, and the name.
 struct PeerDirectory: Sendable {
   private struct Entry: Sendable {
     var peer: PeerIdentifier
     /// Which of all addresses it was, in the order in which they were first seen.
     let number: UInt64
+    /// What bluetoothd last called it. bluetoothd itself forgets a device without a bond after half a minute.
+    var name: String?
   }
 
   // Trees: while a turn may have to be undone, a change copies a few nodes and not thousands of devices.
@@ -31,6 +33,13 @@ struct PeerDirectory: Sendable {
 
   subscript(address: DeviceAddress) -> PeerIdentifier? { byAddress[address]?.peer }
   func address(of peer: PeerIdentifier) -> DeviceAddress? { byIdentifier[peer] }
+
+  func name(of peer: PeerIdentifier) -> String? { byIdentifier[peer].flatMap { byAddress[$0]?.name } }
+
+  mutating func note(name: String, of peer: PeerIdentifier) {
+    guard let address = byIdentifier[peer], byAddress[address]?.name != name else { return }
+    byAddress[address]?.name = name
+  }
 
   /// Whether the peer was ever seen under a different address.
   func knows(_ peer: PeerIdentifier, underAnotherAddressThan address: DeviceAddress) -> Bool {
@@ -172,7 +181,8 @@ extension BluetoothSystem {
     }
     let device = bluez.device(peer)
     let record = PeerRecord(
-      identifier: peer, address: address, name: device?.storedName, gapName: device?.storedGAPName,
+      identifier: peer, address: address, name: device?.storedName ?? identifiers.name(of: peer),
+      gapName: device?.storedGAPName,
       wasRequested: wasRequested, foundServices: device?.storedFound)
     peers[peer] = record
     persist(.peer(record))

@@ -165,14 +165,16 @@ extension BluetoothSystem {
       if case .setNotify = item.operation, let path, sessions[path] != nil {
         // Our own session is already starting.
       } else if let held = operations[peer]?.postpone(at: now) {
-        return deliver(held.news(besides: nil), path)
+        return deliver(held.news(around: nil).before, path)
       }
     }
     let held = operations[peer]?.complete() ?? HeldValues()
-    var echo: [UInt8]?
+    let read: [UInt8]? = if case .success(.bytes(let value)) = result { value } else { nil }
+    let news = held.news(around: read)
+    // The peripheral sent these before the answer, and their order says which value is the newest.
+    deliver(news.before, path)
     switch (item.operation, result) {
     case (.readCharacteristic, .success(.bytes(let value))), (.readDescriptor, .success(.bytes(let value))):
-      echo = value
       finish(item, peer, .value(value))
     case (.writeCharacteristic, .success), (.writeDescriptor, .success): finish(item, peer, .done)
     case (.setNotify(let on, let handle), .success):
@@ -187,10 +189,10 @@ extension BluetoothSystem {
       finish(item, peer, .failed(PeerError(error, reading: isRead)))
     default: finish(item, peer, .failed(.coreBluetooth(.unknown, message: "bluetoothd's answer makes no sense.")))
     }
-    deliver(held.news(besides: echo), path)
+    deliver(news.after, path)
   }
 
-  private mutating func deliver(_ news: [[UInt8]], _ path: ObjectPath?) {
+  private mutating func deliver(_ news: some Sequence<[UInt8]>, _ path: ObjectPath?) {
     guard let path else { return }
     for value in news { deliverValue(path, value) }
   }

@@ -211,7 +211,22 @@ struct CentralTests {
     desk.value([6])
     let call = try #require(readCall(desk))
     desk.handle(.daemon(.reply(call, .success(.bytes([6])))))
-    #expect(desk.bodies == ["operationCompleted", "valueUpdated"])
+    #expect(desk.bodies == ["valueUpdated", "operationCompleted"])
+  }
+
+  @Test("C5: values that came before what was read are told before it, and later ones after it")
+  func valuesAroundRead() throws {
+    for isAnswered in [true, false] {
+      var desk = reading()
+      for value: UInt8 in 5...8 { desk.value([value]) }
+      let failure = BlueZError(name: "org.bluez.Error.Failed", message: "")
+      let result: Result<Reply, BlueZError> = isAnswered ? .success(.bytes([7])) : .failure(failure)
+      desk.handle(.daemon(.reply(try #require(readCall(desk)), result)))
+      let told = desk.events.map { event -> UInt8? in
+        if case .valueUpdated(_, _, let value) = event.body { value.first } else { nil }
+      }
+      #expect(told == (isAnswered ? [5, 6, nil, 8] : [5, 6, 7, 8, nil]))
+    }
   }
 
   @Test(

@@ -14,7 +14,7 @@ struct RetrievalTests {
     }
   }
 
-  @Test("C3: an app without restoration finds its peripheral by the identifier that it has kept, a day later")
+  @Test("C3: an app without restoration finds its peripheral, with its name, by an identifier from a day before")
   func kept() async throws {
     let home = SimulatedHome(seed: 6)
     let level = SimulatedCharacteristic("2A19", [.read, .notify])
@@ -32,6 +32,7 @@ struct RetrievalTests {
         probe.whenOn = { probe, central in
           probe.peripheral = central.retrievePeripherals(withIdentifiers: [identifier]).first
           probe.note("\(probe.peripheral?.identifier == identifier)")
+          probe.note(probe.peripheral?.name ?? "no name")
           probe.peripheral.map { central.connect($0) }
         }
       }
@@ -44,7 +45,7 @@ struct RetrievalTests {
     home.open(app)
     await home.advance(by: .seconds(60))
     let probe = try #require(home.app(app) as? Probe)
-    #expect(probe.notes == ["true"])
+    #expect(probe.notes == ["true", "scales"])
     home.move("scales", x: 0)
     #expect(await home.nextCall("didConnect", to: app, within: .seconds(60)) != nil, "\(home.transcript(of: app))")
   }

@@ -56,7 +56,7 @@ extension BluetoothSystem {
   /// Shows an alert about a peripheral while its app is suspended, if the app asked for it.
   mutating func alert(_ key: ManagerKey, _ peer: PeerIdentifier, _ isWanted: Bool, _ what: String) {
     guard isWanted, let app = apps[key.app], app.state == .suspended else { return }
-    let name = (bluez.device(peer)?.name ?? peers[peer]?.name)?.onOneLine(byteLimit: SystemStatus.Limit.nameBytes)
+    let name = self.name(of: peer)?.onOneLine(byteLimit: SystemStatus.Limit.nameBytes)
     let sentence =
       switch what {
       case "connected": "is connected."

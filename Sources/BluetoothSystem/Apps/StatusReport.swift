@@ -61,7 +61,7 @@ extension BluetoothSystem {
     let device = bluez.device(peer)
     return PeerStatus(
       identifier: peer,
-      name: (device?.name ?? peers[peer]?.name)?.onOneLine(byteLimit: SystemStatus.Limit.nameBytes),
+      name: name(of: peer)?.onOneLine(byteLimit: SystemStatus.Limit.nameBytes),
       address: (device?.address ?? peers[peer]?.address ?? identifiers.address(of: peer))?.description,
       isConnected: isConnected, sinceUnixSeconds: since, signalDBm: device?.lastSignal.map { Int($0) })
   }
