@@ -152,6 +152,8 @@ struct ScenarioParserTests {
       ("- {restart bluetoothd: phone, day: soon}", 6, "'day' of a step must be a number", ""),
       ("- {restart bluetoothd: phone, at: 2h}", 6, "'at' must be a time after the step before", "+2h"),
       ("- {restart bluetoothd: phone, block radio: door}", 6, "one thing that happens", ""),
+      ("- pass: 1s\n    nots: tea", 7, "unknown key 'nots' beside step 'pass'", "note"),
+      ("- dya: 2\n    pass: 1s", 6, "unknown key 'dya' beside step 'pass'", "day"),
       ("- {note: nothing}", 6, "a step says what happens", "open app"),
       ("- adapter power: {machine: phone, to: maybe}", 6, "can't be 'maybe'", "on"),
       ("[]", nil, "is empty", ""),

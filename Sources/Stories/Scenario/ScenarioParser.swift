@@ -281,7 +281,15 @@ package struct ScenarioParser {
 
   private func step(_ node: Node, _ made: StoryPapers) throws(ScenarioError) -> Step {
     let reader = try MappingReader(node, subject: "a step", file: file)
-    let kinds = reader.keys.filter { !["day", "at", "note"].contains($0) }
+    let companions = ["day", "at", "note"]
+    let kinds = reader.keys.filter { !companions.contains($0) }
+    let unknown = kinds.filter { kind in !StepReader.kinds.contains { $0.name == kind } }
+    // A misspelt companion of the step is not a second step.
+    if kinds.count - unknown.count == 1, let key = unknown.first,
+      let step = kinds.first(where: { !unknown.contains($0) })
+    {
+      throw reader.error("unknown key '\(key)' beside step '\(step)'", at: key, choices: companions)
+    }
     guard kinds.count == 1, let kind = kinds.first else {
       throw reader.error(
         kinds.isEmpty
