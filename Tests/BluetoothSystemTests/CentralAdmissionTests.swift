@@ -52,6 +52,45 @@ import TimeTypes
     #expect(pairs(&other), "an app that does not say whom it lets in lets everybody in, as before")
   }
 
+  @Test("L1: a phone that pairs as the lock's process ends is let in by what it had proven on this link")
+  func pairsAsLockDies() {
+    var desk = lock()
+    desk.linkUp()
+    let peer = desk.peer
+    desk.say(.admit(CentralAdmission(acceptsPairings: true, proven: [peer])))
+    desk.die()
+    #expect(pairs(&desk), "while the lock is not running")
+    desk.launchAndAttach()
+    desk.say(.admit(CentralAdmission(known: [peer])))
+    #expect(pairs(&desk), "before the next process can know of it")
+    desk.say(.admit(CentralAdmission(proven: [peer])))
+    desk.say(.admit(CentralAdmission(known: [peer])))
+    #expect(!pairs(&desk), "what the next process takes back counts")
+  }
+
+  @Test("attack 33: what was proven to a process that has ended counts for 30 s, on the same link")
+  func provenBefore() {
+    var late = lock()
+    late.linkUp()
+    late.say(.admit(CentralAdmission(proven: [late.peer])))
+    late.die()
+    late.launchAndAttach()
+    late.say(.admit(CentralAdmission(known: [late.peer])))
+    late.pass(.seconds(31))
+    #expect(!pairs(&late))
+
+    var other = lock()
+    other.linkUp()
+    other.say(.admit(CentralAdmission(proven: [other.peer])))
+    other.die()
+    other.linkDown()
+    other.linkUp()
+    #expect(!pairs(&other), "on another link it may be somebody else")
+    other.launchAndAttach()
+    other.die()
+    #expect(!pairs(&other), "a process that has said nothing passes nothing on")
+  }
+
   @Test("attack 25: a link that has proven nothing is ended after 30 s, and one that has stays") func unproven() {
     var desk = lock()
     desk.linkUp()

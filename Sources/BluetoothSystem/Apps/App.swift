@@ -41,6 +41,7 @@ struct App: Sendable {
   var wakes = WakeLedger()
   /// Which centrals the app lets in. `nil` if it has not said so.
   var admission: CentralAdmission?
+  var provenBefore = ProvenBefore()
 
   /// An event for a manager that may not yet exist in the app's process. Its number is filled in when the event is
   /// sent.
@@ -173,6 +174,8 @@ struct App: Sendable {
     let reason = life.process?.endReason
     if reason == nil { backOff.ended(launchedAt: launchedAt, at: now) } else { backOff.wasEnded() }
     life = .notRunning
+    provenBefore.processEnded(admission?.proven ?? [], at: now)
+    admission?.proven = []
     return reason
   }
 

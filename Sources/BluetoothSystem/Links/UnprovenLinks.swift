@@ -37,11 +37,16 @@ extension BluetoothSystem {
   /// device that the user of this machine trusts, such as a keyboard, is no stranger: nothing over the air makes a
   /// device trusted.
   mutating func endUnprovenLinks() {
+    for name in servingApps { apps[name]?.provenBefore.keep(linked: connections.incomingLinks) }
     guard !connections.incomingLinks.isEmpty else { return unproven.forgetAll() }
     let serving = servingApps.compactMap { apps[$0] }
     guard !serving.isEmpty, serving.allSatisfy({ $0.admitsCentrals }) else { return unproven.forgetAll() }
     var proven: Set<PeerIdentifier> = []
-    for admission in serving.compactMap(\.admission) { proven.formUnion(admission.proven + admission.known) }
+    for app in serving {
+      proven.formUnion((app.admission?.proven ?? []) + (app.admission?.known ?? []))
+      // Nobody can prove anything while there is no process.
+      proven.formUnion(app.provenBefore.centrals.filter { app.link == nil || app.provenBefore.contains($0, at: now) })
+    }
     let strangers = connections.incomingLinks.filter { peer in
       guard !proven.contains(peer), let device = bluez.device(peer) else { return false }
       return device.isConnected && !device.isDisconnecting && !device.isTrusted && !isPairing(device)
@@ -62,6 +67,7 @@ extension BluetoothSystem {
     servingApps.contains { name in
       guard let app = apps[name] else { return false }
       guard app.admitsCentrals else { return true }
+      if app.provenBefore.contains(peer, at: now) { return true }
       guard app.link != nil, let admission = app.admission else { return false }
       return admission.acceptsPairings || admission.proven.contains(peer)
     }
@@ -84,6 +90,7 @@ extension BluetoothSystem {
       return misplaced(name, "It lets in more than \(CentralAdmission.limit) centrals.")
     }
     apps[name]?.admission = admission
+    apps[name]?.provenBefore.forget(admission.proven)
   }
 }
 
