@@ -55,7 +55,7 @@ package struct HomeConfiguration: Sendable, Hashable {
   /// The weakest signal that counts as being near the door, in dBm.
   package var nearSignal = -75
   /// How far above `nearSignal` a signal must be to count as being at the door at once, in dB. In between, it must
-  /// stay for `nearDuration`, which the signal of a person who walks past does not do.
+  /// stay for `nearDuration`, which the signal of a person who walks past at some distance does not do.
   package var doorMargin = 5
   /// How long a signal must stay near if it is not strong enough to count at once.
   package var nearDuration: Duration = .seconds(4)
