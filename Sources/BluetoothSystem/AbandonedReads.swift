@@ -25,7 +25,7 @@ struct AbandonedReads: Sendable {
   mutating func linkEnded(of device: ObjectPath) -> [(path: ObjectPath, values: [[UInt8]])] {
     let ended = reads.filter { $0.value.device == device }
     for path in ended.keys { reads[path] = nil }
-    return ended.sorted { $0.key < $1.key }.map { ($0.key, $0.value.held.news(besides: nil)) }
+    return ended.sorted { $0.key < $1.key }.map { ($0.key, Array($0.value.held.news(around: nil).before)) }
   }
 
   /// - Returns: what to deliver now: the value itself if no read of this characteristic is abandoned, the oldest held

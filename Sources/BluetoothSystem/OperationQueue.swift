@@ -148,7 +148,7 @@ struct OperationQueue: Sendable {
   /// The values held for the current operation. None is held for it from now on.
   mutating func takeHeld() -> [[UInt8]] {
     defer { running?.held = HeldValues() }
-    return running?.held.news(besides: nil) ?? []
+    return running.map { Array($0.held.news(around: nil).before) } ?? []
   }
 }
 

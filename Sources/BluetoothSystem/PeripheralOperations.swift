@@ -171,8 +171,10 @@ extension BluetoothSystem {
     let held = operations[peer]?.complete() ?? HeldValues()
     let read: [UInt8]? = if case .success(.bytes(let value)) = result { value } else { nil }
     let news = held.news(around: read)
-    // The peripheral sent these before the answer, and their order says which value is the newest.
-    deliver(news.before, path)
+    // The peripheral sent these before the answer, and their order says which value is the newest. An app hears those
+    // of a subscription once it is subscribed.
+    let isSubscription = if case .setNotify = item.operation { true } else { false }
+    if !isSubscription { deliver(news.before, path) }
     switch (item.operation, result) {
     case (.readCharacteristic, .success(.bytes(let value))), (.readDescriptor, .success(.bytes(let value))):
       finish(item, peer, .value(value))
@@ -189,7 +191,7 @@ extension BluetoothSystem {
       finish(item, peer, .failed(PeerError(error, reading: isRead)))
     default: finish(item, peer, .failed(.coreBluetooth(.unknown, message: "bluetoothd's answer makes no sense.")))
     }
-    deliver(news.after, path)
+    deliver(isSubscription ? news.before : news.after, path)
   }
 
   private mutating func deliver(_ news: some Sequence<[UInt8]>, _ path: ObjectPath?) {
