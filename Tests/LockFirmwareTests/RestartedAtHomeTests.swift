@@ -1,4 +1,5 @@
 import LockFirmware
+import LockProtocol
 import Testing
 
 /// A bolt that a hand opened, and a lock whose power fails before its last owner has gone.
@@ -55,11 +56,62 @@ import Testing
     var bench = try opened()
     bench.restart()
     bench.happens(.linkRestored(Bench.alice))
-    bench.pass(40)
+    bench.pass(15)
     #expect(bench.turns.isEmpty)
     bench.happens(.linkDown(Bench.alice))
     bench.pass(11)
     #expect(bench.turns.map(\.target) == [.locked])
+  }
+
+  @Test("L2: a restored link over which nobody proves themselves keeps the bolt open no longer than no link at all")
+  func silent() throws {
+    var bench = try opened()
+    bench.happens(.linkUp(Bench.bob))
+    bench.restart()
+    bench.happens(.linkRestored(Bench.alice))
+    bench.happens(.linkRestored(Bench.bob))
+    bench.pass(20)
+    // The one that may be the owner's is lost, and so may the other be.
+    bench.happens(.linkDown(Bench.alice))
+    bench.pass(9)
+    #expect(bench.turns.isEmpty)
+    bench.pass(2)
+    #expect(bench.turns.map(\.target) == [.locked])
+  }
+
+  @Test("L2: a link that was restored and is somebody else's keeps no door open when its owner leaves")
+  func somebodyElse() throws {
+    var bench = try Bench()
+    try bench.comeHome(1)
+    bench.happens(.linkUp(Bench.bob))
+    bench.restart()
+    bench.happens(.linkRestored(Bench.alice))
+    bench.happens(.linkRestored(Bench.bob))
+    try bench.command(.status, 0)
+    bench.happens(.linkDown(Bench.alice))
+    bench.pass(11)
+    #expect(bench.turns.map(\.target) == [.unlocked, .locked])
+  }
+
+  @Test("L2: nor does the restored link of a guest who is too early, whether or not the owner has spoken since")
+  func earlyGuest() throws {
+    for ownerSpeaks in [true, false] {
+      var party = try GuestParty()
+      var schedule = GrantSchedule.always
+      schedule.from = GuestParty.monday + 86_400 * 365
+      let early = try party.grant(schedule)
+      party.bench.happens(.offerRead(Bench.alice))
+      try party.bench.command(.unlock, 1)
+      party.bench.pass(2)
+      party.bench.restart()
+      party.bench.happens(.linkRestored(Bench.alice))
+      party.bench.happens(.linkRestored(party.guest))
+      if ownerSpeaks { try party.bench.command(.status, 0) }
+      #expect(try party.announce(with: early.encoded) != .done)
+      party.bench.happens(.linkDown(Bench.alice))
+      party.bench.pass(11)
+      #expect(party.bench.turns.map(\.target) == [.unlocked, .locked], "\(ownerSpeaks)")
+    }
   }
 
   @Test("L2: a phone that came after a hand had opened the bolt locks it behind itself") func cameLater()

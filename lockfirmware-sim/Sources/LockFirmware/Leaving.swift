@@ -69,10 +69,10 @@ extension LockFirmware {
       if position == .unlocked { relockDue = nil }
     }
     // A phone that is still here has the bolt locked when it leaves.
-    if !configuration.locksOnAnyDeparture, links.contains(where: { ($0.phone ?? $0.presumedPhone) != nil }) {
+    if !configuration.locksOnAnyDeparture, links.contains(where: { $0.phone != nil }) {
       departures.removeAll { $0.due <= now }
     }
-    let hasLeft = departures.contains { $0.due <= now }
+    let hasLeft = departures.contains { $0.due <= now } && !isPresumedHere
     let isRelockDue = relockDue.map { $0 <= now } ?? false
     guard hasLeft || isRelockDue, door == .closed else { return }
     guard battery.suffices(for: .locked, configuration.battery) else {
@@ -87,6 +87,14 @@ extension LockFirmware {
       hasGivenUpLocking = false
     }
     start(Movement(target: .locked, cause: hasLeft ? .leaving : .relock))
+  }
+
+  /// The phone that is presumed here, until it is due.
+  var presumedHere: [UInt8]? { presumed.flatMap { $0.due > now ? $0.phone : nil } }
+
+  /// Whether a link from before the start may be that phone's. What is due waits for that, and is not forgotten.
+  private var isPresumedHere: Bool {
+    !configuration.locksOnAnyDeparture && presumedHere != nil && links.contains { $0.isUnproven }
   }
 
   /// The bolt could not be started. Try again in a while, as often as necessary.

@@ -39,8 +39,8 @@ struct Link<Cryptography: NoiseCryptography> {
   /// The mark of a guest's grant, or 0. The guest's phone has proven its key on this link and was refused, but may come
   /// at another time or for something else.
   var expectedGrant: UInt64 = 0
-  /// After a restart: the phone that may be behind this link, unproven.
-  var presumedPhone: [UInt8]?
+  /// The link is from before a restart, and nobody has proven a key on it since.
+  var isUnproven = false
   /// After a restart: until when the first command may still belong to an offer of the previous run.
   var earlierRunUntil: Int64?
   /// When the phone counts as gone if there is no report of its leaving.
@@ -82,20 +82,20 @@ extension LockFirmware {
   }
 
   /// The last run knew which phone was behind this link, but this run does not. If the link is lost before the phone
-  /// has proven itself, that counts as the leaving of the awaited phone. If the phone stays silent, the deadline that
-  /// was set at the start locks the bolt.
+  /// has proven itself, that counts as the leaving of the phone that is presumed here. If the phone stays silent, the
+  /// deadline that was set at the start locks the bolt.
   mutating func linkRestored(_ central: CentralIdentifier) {
     linkUp(central)
     guard let index = links.firstIndex(where: { $0.central == central }) else { return }
     links[index].earlierRunUntil = now + configuration.offerLifetimeMilliseconds
-    if let awaited { links[index].presumedPhone = awaited }
+    links[index].isUnproven = true
   }
 
   mutating func linkDown(_ central: CentralIdentifier) {
     guard let index = links.firstIndex(where: { $0.central == central }) else { return }
     let link = links.remove(at: index)
     if let received = link.received { keep(received, of: central) }
-    guard let phone = link.phone ?? link.presumedPhone else { return }
+    guard let phone = link.phone ?? (link.isUnproven ? presumedHere : nil) else { return }
     depart(phone, isNoticed: link.isSubscribed)
   }
 
@@ -188,6 +188,8 @@ extension LockFirmware {
     links[index].answering = session
     links[index].operation = OperationMemory.Key(phone: phone, operation: command.operation)
     links[index].phone = phone
+    links[index].isUnproven = false
+    if presumed?.phone == phone { presumed = nil }
     links[index].earlierRunUntil = nil
     links[index].unheardDue = links[index].isSubscribed ? nil : now + configuration.unheardDelayMilliseconds
     links[index].nextOffer = nil
@@ -215,6 +217,8 @@ extension LockFirmware {
     // Owners know this guest, so the radio does not treat the guest's phone as a stranger.
     if refusal != .revoked { failures.turnAway(central, phone: grant.phone) }
     links[index].expectedGrant = refusal != .revoked && refusal != .expired ? grant.mark : 0
+    // The phone behind this link is known now, and it keeps no door open.
+    links[index].isUnproven = false
     let key = OperationMemory.Key(phone: grant.phone, operation: command.operation)
     links[index].offered = nil
     links[index].previouslyOffered = nil

@@ -37,7 +37,10 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   var latestMovement: LockRecord?
   /// The phone whose leaving locks an unlocked bolt. It had the bolt unlocked, or was here when a hand unlocked it, or
   /// has come since. A restarted lock must not miss its leaving.
-  var awaited: [UInt8]?
+  var awaited: [UInt8]? { didSet { presumed = nil } }
+  /// After a start with an unlocked bolt: the awaited phone, as long as it may be behind a link from before the start.
+  /// That ends when it has proven itself, when the bolt moves, or when it is due.
+  var presumed: Departure?
   /// The bolt was locked while a phone was here, or a phone has since said that it is. It opens only on a person's
   /// command, or for a phone that is seen to come all the way.
   package internal(set) var isLockedAtHome = false
@@ -177,6 +180,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
       consider(link.unheardDue)
     }
     for departure in departures { consider(departure.due) }
+    consider(presumed?.due)
     consider(relockDue)
     consider(ajarDue)
     consider(resetDue)
@@ -254,7 +258,9 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     if position == .between { relockDue = now + configuration.leavingDelayMilliseconds }
     if position == .unlocked {
       if let awaited {
-        departures = [Departure(phone: awaited, due: now + configuration.retryDelayMilliseconds)]
+        let departure = Departure(phone: awaited, due: now + configuration.retryDelayMilliseconds)
+        departures = [departure]
+        presumed = departure
       }
       let delay = owesLocking ? configuration.retryDelayMilliseconds : configuration.relockDelayMilliseconds
       relockDue = delay.map { now + $0 }

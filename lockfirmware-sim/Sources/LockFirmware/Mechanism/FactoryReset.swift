@@ -30,7 +30,7 @@ extension LockFirmware {
       links[index].offered = nil
       links[index].previouslyOffered = nil
       links[index].phone = nil
-      links[index].presumedPhone = nil
+      links[index].isUnproven = false
       links[index].grant = nil
       links[index].conversations = []
     }
