@@ -169,6 +169,18 @@ package struct AcceptAnswer: Codable, Equatable, Sendable {
   }
 }
 
+/// The key of this phone for which an owner can invite it.
+package struct GuestKeyQuestion: Codable, Equatable, Sendable {
+  package var door: String?
+  /// Draw another key, because an owner has revoked the one that there was.
+  package var isNew: Bool?
+
+  package init(door: String?, isNew: Bool?) {
+    self.door = door
+    self.isNew = isNew
+  }
+}
+
 package struct GuestKeyAnswer: Codable, Equatable, Sendable {
   /// One word, not secret.
   package var text: String

@@ -19,7 +19,7 @@ package enum AgentQuestion: String, Sendable, CaseIterable {
   case carry
   /// A guest accepts an invitation: `AcceptQuestion`, answered by `AcceptAnswer`.
   case accept
-  /// The key of this phone for which an owner can invite it: `DoorQuestion`, answered by `GuestKeyAnswer`.
+  /// The key of this phone for which an owner can invite it: `GuestKeyQuestion`, answered by `GuestKeyAnswer`.
   case guestKey
   /// Sets the lock's clock to this phone's: `DoorQuestion`, answered by `ClockAnswer`.
   case clock

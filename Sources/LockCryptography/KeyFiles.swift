@@ -201,4 +201,10 @@ package struct PendingPhoneKey: Sendable {
     try KeyFile(path: directory + "/" + Self.fileName).write(
       Stored(version: 1, privateKey: Hex.text(Array(staticKey.rawRepresentation))))
   }
+
+  /// Writes the key in the place of the one that is there, if there is one.
+  func replace(inDirectory directory: String) throws(KeyFileError) {
+    try KeyFile(path: directory + "/" + Self.fileName).replace(
+      with: Stored(version: 1, privateKey: Hex.text(Array(staticKey.rawRepresentation))))
+  }
 }

@@ -50,6 +50,14 @@ package enum Provisioning {
     return key
   }
 
+  /// Draws another key in the place of the one that waits in a folder, which is created (0700) if it is missing.
+  package static func replacePendingPhone(directory: String) throws(KeyFileError) -> PendingPhoneKey {
+    try makeFolder(directory)
+    let key = PendingPhoneKey.draw()
+    try key.replace(inDirectory: directory)
+    return key
+  }
+
   /// Writes a phone's key, with its lock, into a folder, which is created (0700) if it is missing. Uses the key that
   /// is waiting there, or a new one.
   /// - Throws: `.alreadyThere` if the key already has a lock. Nothing was changed then.

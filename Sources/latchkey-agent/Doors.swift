@@ -109,9 +109,10 @@ final class Doors: @unchecked Sendable {
     case .accept: answer(action) { try self.accept(JSONDecoder().decode(AcceptQuestion.self, from: data)) }
     case .guestKey:
       answer(action) {
+        let question = try JSONDecoder().decode(GuestKeyQuestion.self, from: data)
         // The key is for any door. A door that is named has to exist.
-        if let name = try JSONDecoder().decode(DoorQuestion.self, from: data).door { _ = try self.door(named: name) }
-        return try self.guestKey()
+        if let name = question.door { _ = try self.door(named: name) }
+        return try self.guestKey(isNew: question.isNew == true)
       }
     case .enroll: enroll(action, data)
     case nil:
@@ -160,6 +161,7 @@ final class Doors: @unchecked Sendable {
     logger.record(Recorded.Agent.questionAsked, [.about: action.name])
     let code: EnrolmentCode
     let key: PendingPhoneKey
+    var drawAnother: (() throws -> PendingPhoneKey)?
     let question: EnrollQuestion
     do {
       guard let read = try? JSONDecoder().decode(EnrollQuestion.self, from: argument) else {
@@ -170,16 +172,20 @@ final class Doors: @unchecked Sendable {
       guard enrolment?.isUnderWay != true else { throw NoAnswer("An enrolment is under way already; wait for it.") }
       try check(newDoor: question.name)
       // Each attempt uses the same key. If the last attempt's confirmation was lost, the lock knows the key already.
-      do { key = try PendingPhoneKey.read(fromDirectory: enrolmentFolder) } catch KeyFileError.missing {
+      // Unless it was revoked since.
+      do {
+        key = try PendingPhoneKey.read(fromDirectory: enrolmentFolder)
+        drawAnother = { [enrolmentFolder] in try Provisioning.replacePendingPhone(directory: enrolmentFolder) }
+      } catch KeyFileError.missing {
         key = try Provisioning.makePendingPhone(directory: enrolmentFolder)
       }
     } catch { return enrolmentEnded(action, .failure(error)) }
     enrolment?.letGo()
     enrolment = EnrolmentRadio(
-      code: code, key: key, ownerName: AgentApp.ownerName, time: time, logger: logger
+      code: code, key: key, drawAnother: drawAnother, ownerName: AgentApp.ownerName, time: time, logger: logger
     ) { [weak self] outcome in
       guard let self else { return }
-      let result = outcome.flatMap { outcome in Result { try self.enrolled(outcome, question, key) } }
+      let result = outcome.flatMap { outcome in Result { try self.enrolled(outcome, question) } }
       guard case .success(var answer) = result, let door = self.doors.first(where: { $0.name == answer.door }) else {
         return self.enrolmentEnded(action, result)
       }
@@ -195,9 +201,9 @@ final class Doors: @unchecked Sendable {
 
   /// The lock has confirmed: its keys are stored, and from now on its door is one of this phone's.
   private func enrolled(
-    _ outcome: EnrolmentRadio.Outcome, _ question: EnrollQuestion, _ key: PendingPhoneKey
+    _ outcome: EnrolmentRadio.Outcome, _ question: EnrollQuestion
   ) throws -> EnrollAnswer {
-    guard case .enrolled(let identity, let lockKey, let lockName, let peripheral) = outcome else {
+    guard case .enrolled(let identity, let lockKey, let lockName, let peripheral, let key) = outcome else {
       return EnrollAnswer(outcome: outcome.word, door: nil, lock: nil)
     }
     let text = PlainText.of(lockName)
@@ -279,8 +285,9 @@ final class Doors: @unchecked Sendable {
   }
 
   /// A key for which an owner can invite this phone, so that no secret has to be sent.
-  private func guestKey() throws -> GuestKeyAnswer {
-    GuestKeyAnswer(text: PhoneIntroduction(try waitingKey()).text)
+  private func guestKey(isNew: Bool) throws -> GuestKeyAnswer {
+    let key = isNew ? try Provisioning.replacePendingPhone(directory: guestKeyFolder) : try waitingKey()
+    return GuestKeyAnswer(text: PhoneIntroduction(key).text)
   }
 
   private func waitingKey() throws -> PendingPhoneKey {

@@ -11,7 +11,7 @@ import Timekeeping
 /// is open. It has a manager of its own, which ends with it.
 final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
   enum Outcome {
-    case enrolled(LockIdentity, SwiftCryptography.PublicKey, lockName: [UInt8], UUID)
+    case enrolled(LockIdentity, SwiftCryptography.PublicKey, lockName: [UInt8], UUID, key: PendingPhoneKey)
     /// Locks were found, and none of them enrols phones now.
     case closed
     case lockedOut
@@ -46,7 +46,9 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
   private static let maximumLosses = 5
 
   private let code: EnrolmentCode
-  private let key: PendingPhoneKey
+  private var key: PendingPhoneKey
+  /// Draws another key, once. `nil` if the key has just been drawn.
+  private var drawAnother: (() throws -> PendingPhoneKey)?
   private let ownerName: String
   private let time: any TimeSource
   private let logger: Logger
@@ -83,13 +85,17 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
     "Each link to the lock breaks off: it may have lost its pairing with this machine, which this machine still has. `latchkey doctor` "
       + "says how to remove it; then press the lock's button, and try again.")
 
-  /// - Parameter done: called once.
+  /// - Parameters:
+  ///   - drawAnother: draws another key in the place of one from an earlier enrolment; `nil` if `key` is new.
+  ///   - done: called once.
   init(
-    code: EnrolmentCode, key: PendingPhoneKey, ownerName: String, time: any TimeSource, logger: Logger,
+    code: EnrolmentCode, key: PendingPhoneKey, drawAnother: (() throws -> PendingPhoneKey)?,
+    ownerName: String, time: any TimeSource, logger: Logger,
     done: @escaping (Result<Outcome, any Error>) -> Void
   ) {
     self.code = code
     self.key = key
+    self.drawAnother = drawAnother
     self.ownerName = ownerName
     self.time = time
     self.logger = logger
@@ -283,6 +289,22 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
     } catch { endAttempt(NoAnswer("The enrolment can't begin: \(error).")) }
   }
 
+  /// A lock has no room for a key that was revoked. An owner may have revoked this one, which is from an enrolment that
+  /// the lock did not confirm.
+  /// - Returns: whether the enrolment begins again.
+  private func beginWithAnotherKey(_ peripheral: CBPeripheral) -> Bool {
+    guard let drawAnother else { return false }
+    self.drawAnother = nil
+    do { key = try drawAnother() } catch {
+      endAttempt(NoAnswer("Another key for this phone can't be stored: \(error)."))
+      return true
+    }
+    logger.notice("the lock has no room for this phone's key, which is from an earlier enrolment: another one is tried")
+    unwritten = []
+    begin(peripheral)
+    return true
+  }
+
   private func received(_ message: [UInt8], _ peripheral: CBPeripheral) {
     guard var session else { return }
     do {
@@ -297,7 +319,7 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
         if let characteristic { peripheral.setNotifyValue(false, for: characteristic) }
         finish(
           .success(
-            .enrolled(learned.lock, learned.lockKey, lockName: learned.lockName, peripheral.identifier)))
+            .enrolled(learned.lock, learned.lockKey, lockName: learned.lockName, peripheral.identifier, key: key)))
       }
     } catch {
       // The message is forged, or meant for another phone. The true one may still come.
@@ -326,7 +348,9 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
     switch refusal {
     case .wrongCode: endAttempt(NoAnswer("The lock refuses the code: look at the lock again. It takes few wrong ones."))
     case .badName: endAttempt(NoAnswer("The lock refuses this machine's name, which is not UTF-8."))
-    case .noRoom: endAttempt(NoAnswer("The lock has no room for another phone; its journal says why."))
+    case .noRoom:
+      if beginWithAnotherKey(peripheral) { return }
+      endAttempt(NoAnswer("The lock has no room for another phone; its journal says why."))
     case .closed, .lockedOut, .noCode:
       statuses.append(refusal ?? .closed)
       endAttempt(nil)

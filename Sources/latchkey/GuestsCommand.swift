@@ -221,10 +221,17 @@ struct CarryListCommand: ParsableCommand {
 struct GuestKeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "key", abstract: "Prints the key of this phone for which an owner can invite it.")
+  @Flag(
+    help: """
+      Draw another key, because an owner has revoked this one. Invitations for this one that wait are of no use then.
+      """
+  )
+  var new = false
   @OptionGroup var options: GuestOptions
 
   func run() throws {
-    let answer = try options.ask(.guestKey, DoorQuestion(door: options.door), GuestKeyAnswer.self)
+    let answer = try options.ask(
+      .guestKey, GuestKeyQuestion(door: options.door, isNew: new ? true : nil), GuestKeyAnswer.self)
     try options.show(answer, answer.text)
   }
 }

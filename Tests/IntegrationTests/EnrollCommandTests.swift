@@ -179,6 +179,26 @@ struct EnrollCommandTests {
     #expect(!left.output.contains(first) && left.output.contains("(this phone)"), "\(left)")
   }
 
+  @Test("L5: a phone whose unconfirmed key was revoked is enrolled at the next try, with another key")
+  func revokedPendingKey() async throws {
+    let home = try await Household(phones: ["bob"], guests: ["alice"])
+    let code = try home.lockCode().words
+    try await home.bringHome("bob")
+    // The link broke before the lock's confirmation, so Alice's phone keeps its key for the next try.
+    let folder = home.stateFolder("alice", .agent) + "/enrolment"
+    let pending = try Provisioning.makePendingPhone(directory: folder)
+    let key = Hex.text(Array(pending.staticKey.publicKey.rawRepresentation))
+    let revoked = try await home.latchkey("bob", "guests", "revoke", "--key", key)
+    #expect(revoked.status == 0, "\(revoked)")
+    try await home.press()
+    let enrolled = try await home.latchkey("alice", "enroll", "--as", "home", input: code + "\n")
+    #expect(enrolled.status == 0, "\(enrolled)")
+    let owners = try await home.latchkey("alice", "owners")
+    #expect(owners.output.contains("(this phone)") && !owners.output.contains(key), "\(owners)")
+    let left = try FileManager.default.contentsOfDirectory(atPath: folder)
+    #expect(left.isEmpty, "\(left)")
+  }
+
   @Test("L5: the first phone is enrolled by code and button, opens, and is replaced by another when it is lost")
   func enroll() async throws {
     let home = try await Household(phones: [], guests: ["alice", "second"])

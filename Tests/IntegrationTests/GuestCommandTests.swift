@@ -1,5 +1,6 @@
 import AgentQuestions
 import Foundation
+import LockCryptography
 import ProcessTesting
 import Testing
 
@@ -96,6 +97,30 @@ struct GuestCommandTests {
     let journal = try home.journalText()
     let secret = invited.output.trimmingCharacters(in: .whitespacesAndNewlines)
     #expect(!journal.contains(secret) && !journal.contains(String(secret.suffix(64))), "no invitation is recorded")
+  }
+
+  @Test("L5: nobody is invited with a revoked key, and the guest's phone draws another")
+  func revokedKey() async throws {
+    let home = try await Household(phones: ["alice"], guests: ["ben"])
+    try await home.bringHome("alice")
+    let first = try await home.latchkey("ben", "guests", "key").output.trimmingCharacters(in: .whitespacesAndNewlines)
+    let again = try await home.latchkey("ben", "guests", "key").output.trimmingCharacters(in: .whitespacesAndNewlines)
+    #expect(first == again && first.hasPrefix("phone-1-"))
+    let key = Hex.text(try PhoneIntroduction(first).publicKey)
+    let revoked = try await home.latchkey("alice", "guests", "revoke", "--key", key)
+    #expect(revoked.status == 0, "\(revoked)")
+    let refused = try await home.latchkey("alice", "guests", "invite", "Ben", "--phone", first)
+    #expect(refused.status == 1 && refused.errors.contains("guests key --new"), "\(refused)")
+    let new = try await home.latchkey("ben", "guests", "key", "--new")
+    let second = new.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    #expect(new.status == 0 && second.hasPrefix("phone-1-") && second != first, "\(new)")
+    let invited = try await home.latchkey("alice", "guests", "invite", "Ben", "--phone", second)
+    #expect(invited.status == 0, "\(invited)")
+    let accepted = try await home.latchkey("ben", "guests", "accept", "--as", "alices", input: invited.output)
+    #expect(accepted.status == 0, "\(accepted)")
+    try await home.hear("status.answered", on: "ben")
+    let opened = try await home.latchkey("ben", "unlock")
+    #expect(opened.status == 0, "\(opened)")
   }
 
   @Test("L5: what the lock does not take is not called revoked: a lost book of guests, a list of an unknown owner")

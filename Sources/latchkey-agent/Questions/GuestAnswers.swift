@@ -74,6 +74,11 @@ extension QuestionDesk {
     let phone: [UInt8]
     if let text = question.phone {
       do { phone = try PhoneIntroduction(text).publicKey } catch { throw NoAnswer("\(error)") }
+      guard !book.revokes(phone: phone) else {
+        throw NoAnswer(
+          "This phone has revoked that key, so the lock would refuse the guest. The guest's phone draws another: latchkey guests key --new"
+        )
+      }
     } else {
       let key = PendingPhoneKey.draw().staticKey
       privateKey = Array(key.rawRepresentation)

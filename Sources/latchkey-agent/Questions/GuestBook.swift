@@ -112,6 +112,11 @@ struct GuestBook: Codable, Equatable {
     if !revokedPhones.contains(entry) { revokedPhones.append(entry) }
   }
 
+  /// Whether this owner has revoked the phone with this key.
+  func revokes(phone key: [UInt8]) -> Bool {
+    revokedPhones.contains(Hex.text(Array(key.prefix(RevocationList.entryByteCount))))
+  }
+
   func introduction(of issuer: [UInt8]) -> [UInt8]? { introductions?[Hex.text(issuer)].flatMap { Hex.bytes($0) } }
 
   /// This phone was enrolled once more, so the lock may have forgotten whom it knew and what was revoked. With this
