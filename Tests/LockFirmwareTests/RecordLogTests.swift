@@ -241,6 +241,25 @@ import Testing
     }
   }
 
+  @Test("L6: losses are accepted as the folder's user alone, and the advice names the user and the program")
+  func acceptAsUser() throws {
+    try inFolder {
+      try log(2)
+      try write(Data(), path)
+      // Only root can give a folder away, or be another than its user and write in it.
+      guard geteuid() == 0, let other = getpwnam("nobody") else { return }
+      chown(folder, other.pointee.pw_uid, other.pointee.pw_gid)
+      defer { chown(folder, 0, 0) }
+      let advice = #expect(throws: RecordLogError.self) { try open() }?.description ?? ""
+      #expect(advice.contains("runuser -u nobody -- /"), "\(advice)")
+      let before = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+      let refusal = #expect(throws: RecordLogError.self) { try RecordLog.acceptLoss(path: path) }?.description ?? ""
+      #expect(refusal.contains("belongs to nobody") && refusal.contains("runuser -u nobody -- /"), "\(refusal)")
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == before)
+      #expect(try bytes(path).isEmpty)
+    }
+  }
+
   // MARK: A long log
 
   @Test("L5: a long log continues in a new file, and a start reads only that file") func long() throws {

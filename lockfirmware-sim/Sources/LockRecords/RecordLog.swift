@@ -240,6 +240,7 @@ extension RecordLog {
   /// log is kept in a separate file.
   /// - Returns: a description of what was done, for that person.
   package static func acceptLoss(path: String) throws -> String {
+    guard LogFolder(ofLog: path).isOwn else { throw RecordLogError.otherUser(path: path) }
     let lock = try LogLock(path)
     defer { withExtendedLifetime(lock) {} }
     let stored = (try? RecordCount.read(countPath(path)))?.last

@@ -17,6 +17,8 @@ package enum RecordLogError: Error, Equatable, CustomStringConvertible {
   /// There is no log, and `trace` shows that there was one.
   case missing(path: String, trace: String)
   case countDamaged(path: String)
+  /// Losses are accepted as the user of the log's folder alone: another's new files would keep the lock out.
+  case otherUser(path: String)
 
   package var description: String {
     switch self {
@@ -39,13 +41,15 @@ package enum RecordLogError: Error, Equatable, CustomStringConvertible {
       "\(path) is missing or empty, and \(trace) tells that there was a log; nothing was changed. \(Self.advice(path))"
     case .countDamaged(let path):
       "\(path), which tells how long the log is, is damaged; nothing was changed. \(Self.advice(path))"
+    case .otherUser(let path):
+      "the folder of \(path) belongs to \(LogFolder(ofLog: path).user ?? "another user"), and files of this user would keep the "
+        + "lock out; nothing was changed: \(LogFolder(ofLog: path).acceptance)"
     }
   }
 
   private static func advice(_ path: String) -> String {
-    let folder = (path as NSString).deletingLastPathComponent
-    return "Restore the folder from a backup, or accept the loss with latchkey-lock --state \(folder) "
-      + "--accept-lost-records: what can be read is kept, and the lock starts again"
+    "Restore the folder from a backup, or accept the loss with \(LogFolder(ofLog: path).acceptance): what can be read is kept, "
+      + "and the lock starts again"
   }
 }
 
