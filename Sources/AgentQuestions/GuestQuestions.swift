@@ -33,6 +33,8 @@ package struct InviteAnswer: Codable, Equatable, Sendable {
   package var invitation: String
   /// Whoever has the invitation can use it.
   package var isSecret: Bool
+  /// What the owner should know before there is no room any more.
+  package var advice: String?
 
   package init(door: String, name: String, invitation: String, isSecret: Bool) {
     self.door = door
@@ -107,6 +109,8 @@ package struct RevokeAnswer: Codable, Equatable, Sendable {
   package var isDelivered: Bool
   /// One word, not secret: any phone that opens the door can bring it to the lock.
   package var list: String
+  /// What the owner should know before there is no room any more.
+  package var advice: String?
 
   package init(door: String, version: UInt64, isDelivered: Bool, list: String) {
     self.door = door

@@ -71,7 +71,9 @@ struct InviteGuestCommand: ParsableCommand {
           + "\"\(answer.name)\"")
       return
     }
-    if let warning { Console.complain("latchkey: \(warning)") }
+    for warning in [warning, answer.advice] {
+      if let warning { Console.complain("latchkey: \(warning)") }
+    }
     if !options.json {
       Console.complain(
         answer.isSecret
@@ -197,6 +199,7 @@ struct RevokeGuestCommand: ParsableCommand {
     let question = RevokeQuestion(door: options.door, name: name, key: key)
     let answer = try options.ask(.revoke, question, RevokeAnswer.self)
     try options.show(answer, answer.isDelivered ? "Revoked: the lock knows it." : answer.list)
+    if let advice = answer.advice { Console.complain("latchkey: \(advice)") }
     guard !options.json, !answer.isDelivered else { return }
     Console.complain(
       "Revoked, but the lock is not within reach and does not know it yet. Give the list above to anyone whose phone opens "

@@ -134,4 +134,50 @@ import Testing
       #expect(refusal?.reason.contains("restore it from a backup") == true, "\(what)")
     }
   }
+
+  @Test("L5: the 257th guest is invited when the first are over, and those who are to be kept out stay in the list")
+  func manyGuests() throws {
+    let day: Int64 = 86_400
+    let now: Int64 = 1_800_000_000
+    var book = GuestBook()
+    book.guests = try (0..<UInt16(GuestBook.guestLimit)).map { number in
+      try guest(number, until: now - 30 * day + Int64(number) - 2, isRevoked: number % 2 == 0)
+    }
+    // Who needs no entry any more is left out first, and who has been over for longest.
+    try book.makeRoom(at: now)
+    #expect(book.guests.count == GuestBook.guestLimit - 1 && !book.guests.contains { $0.name == "1" })
+    book.guests.append(try guest(1000, until: .max, isRevoked: false))
+    try book.makeRoom(at: now)
+    #expect(book.guests.count == GuestBook.guestLimit - 1 && !book.guests.contains { $0.name == "0" })
+    book.guests.append(try guest(1001, until: .max, isRevoked: false))
+    // The clocks of phones and locks differ, so who has only just been over is kept.
+    let before = book
+    let refusal = #expect(throws: NoAnswer.self) { try book.makeRoom(at: now) }
+    #expect(refusal?.reason.contains("latchkey guests revoke") == true && book == before)
+    // Who is revoked for good has a place in the list, and takes no guest's.
+    try book.revoke(guest: "1000", at: now)
+    try book.makeRoom(at: now)
+    #expect(book.entries(at: now, isShort: true).count == 1)
+  }
+
+  @Test("L5: a full list says who stays welcome, and how to keep them out; a lost phone's key still has room")
+  func fullList() throws {
+    var book = GuestBook()
+    book.guests = try (0..<200 as Range<UInt16>).map { number in
+      try guest(number, until: .max, isRevoked: false)
+    }
+    var refusal: NoAnswer?
+    var count = 0
+    while refusal == nil, count < 200 {
+      do { try book.revoke(guest: "\(count)", at: 0) } catch { refusal = error as? NoAnswer }
+      if refusal == nil { count += 1 }
+    }
+    #expect(count >= 100 && count < RevocationList.maximumCount)
+    #expect(refusal?.reason.contains("\(count) stays welcome") == true)
+    #expect(refusal?.reason.contains("guests revoke --key 0101") == true)
+    #expect(book.guests.count(where: \.isRevoked) == count)
+    // The phone of all these invitations is lost. Its key needs one entry, and theirs are not needed any more.
+    book.revoke(phone: [UInt8](repeating: 1, count: 32))
+    #expect(book.entries(at: 0).map(\.bytes) == [[UInt8](repeating: 1, count: 16)])
+  }
 }

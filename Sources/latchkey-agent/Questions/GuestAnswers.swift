@@ -67,9 +67,7 @@ extension QuestionDesk {
     guard !book.guests.contains(where: { $0.name == question.name && !$0.isRevoked }) else {
       throw NoAnswer("There is a guest \"\(question.name)\" already: choose another name, or revoke that one first.")
     }
-    guard book.guests.count < GuestBook.guestLimit else {
-      throw NoAnswer("There were \(GuestBook.guestLimit) guests, and there is no room for more in the list.")
-    }
+    try book.makeRoom(at: Int64(app.unixSeconds))
     var privateKey: [UInt8]?
     let phone: [UInt8]
     if let text = question.phone {
@@ -109,9 +107,11 @@ extension QuestionDesk {
     }
     book.guests.append(GuestBook.Guest(name: question.name, grant: Hex.text(grant.encoded), isRevoked: false))
     try book.write(bookPath)
-    return InviteAnswer(
+    var answer = InviteAnswer(
       door: app.name, name: question.name,
       invitation: Invitation(lock: app.lock, grant: grant, privateKey: privateKey).text, isSecret: privateKey != nil)
+    answer.advice = book.advice(at: Int64(app.unixSeconds))
+    return answer
   }
 
   /// Throws if the lock has no room to count the uses of another grant, because such a guest would be refused at the
@@ -128,7 +128,7 @@ extension QuestionDesk {
 
   func guests(_ question: DoorQuestion) throws -> GuestsAnswer {
     let book = try GuestBook.read(bookPath)
-    let guests = book.guests.compactMap { guest -> GuestAnswer? in
+    let guests = book.shown.compactMap { guest -> GuestAnswer? in
       guard let grant = GuestBook.grant(guest) else { return nil }
       let schedule = grant.schedule
       return GuestAnswer(
@@ -155,10 +155,7 @@ extension QuestionDesk {
       }
       book.revoke(phone: prefix)
     } else {
-      guard let index = book.guests.lastIndex(where: { $0.name == question.name }) else {
-        throw NoAnswer("There is no guest \"\(question.name ?? "")\": latchkey guests list.")
-      }
-      book.guests[index].isRevoked = true
+      try book.revoke(guest: question.name ?? "", at: Int64(app.unixSeconds))
     }
     let key = try OwnerKey.readOrMake(inDirectory: app.folder)
     var list = try sign(book.entries(at: Int64(app.unixSeconds)), key, &book)
@@ -183,9 +180,11 @@ extension QuestionDesk {
     }
     // A lock that does not know this owner yet must be able to believe the list, whoever brings it.
     let introduction = book.isIntroduced == true ? nil : try app.introduction(of: key)
-    return RevokeAnswer(
+    var answer = RevokeAnswer(
       door: app.name, version: book.listVersion, isDelivered: isDelivered,
       list: ListText(list: list, introduction: introduction).text)
+    answer.advice = book.advice(at: Int64(app.unixSeconds))
+    return answer
   }
 
   /// Signs this phone's next list, which waits for the lock.
@@ -193,7 +192,9 @@ extension QuestionDesk {
     _ entries: [RevocationList.Entry], _ key: OwnerKey, _ book: inout GuestBook
   ) throws -> RevocationList {
     guard entries.count <= RevocationList.maximumCount else {
-      throw NoAnswer("A list has room for \(RevocationList.maximumCount) that are revoked and not over yet.")
+      throw NoAnswer(
+        "Not revoked: a list has room for \(RevocationList.maximumCount) that are revoked and not over yet, and this phone's is full. "
+          + "Another owner's phone has a list of its own: there, latchkey guests revoke --key.")
     }
     let list = try key.sign(
       RevocationList(

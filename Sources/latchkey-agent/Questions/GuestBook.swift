@@ -28,6 +28,7 @@ struct GuestBook: Codable, Equatable {
   /// The introductions of other owners whose lists this phone carries, by their signing keys, in hexadecimal.
   var introductions: [String: String]?
 
+  /// The most guests, without those who are in each list because they are revoked for good (`makeRoom`).
   static let guestLimit = 256
   /// The most lists of other owners. This phone's own list has a place beside them.
   static let carriedLimit = 8
@@ -112,11 +113,6 @@ struct GuestBook: Codable, Equatable {
     if !revokedPhones.contains(entry) { revokedPhones.append(entry) }
   }
 
-  /// Whether this owner has revoked the phone with this key.
-  func revokes(phone key: [UInt8]) -> Bool {
-    revokedPhones.contains(Hex.text(Array(key.prefix(RevocationList.entryByteCount))))
-  }
-
   func introduction(of issuer: [UInt8]) -> [UInt8]? { introductions?[Hex.text(issuer)].flatMap { Hex.bytes($0) } }
 
   /// This phone was enrolled once more, so the lock may have forgotten whom it knew and what was revoked. With this
@@ -147,19 +143,5 @@ struct GuestBook: Codable, Equatable {
     let lists = lists
     let kept = introductions?.filter { issuer, _ in lists.contains { Hex.text($0.issuer) == issuer } } ?? [:]
     introductions = kept.isEmpty ? nil : kept
-  }
-
-  /// The entries of a list: everything that is revoked. This phone's clock may run ahead, and an entry that is left out
-  /// is not revoked any more. So grants that seem to be over are included as far as there is room, those that ended
-  /// last first.
-  /// - Parameter isShort: leave out the grants that seem to be over, because the lock has no room for them.
-  func entries(at unixSeconds: Int64, isShort: Bool = false) -> [RevocationList.Entry] {
-    let phones = revokedPhones.compactMap { Hex.bytes($0).map { RevocationList.Entry.phone($0) } }
-    let grants = guests.filter(\.isRevoked).compactMap { Self.grant($0) }
-    let isOver = { (grant: Grant) in grant.schedule.verdict(at: unixSeconds) == .over }
-    let needed = phones + grants.filter { !isOver($0) }.map { .grant($0.identifier) }
-    if isShort { return needed }
-    let over = grants.filter(isOver).sorted { $0.schedule.until > $1.schedule.until }
-    return needed + over.prefix(max(0, RevocationList.maximumCount - needed.count)).map { .grant($0.identifier) }
   }
 }
