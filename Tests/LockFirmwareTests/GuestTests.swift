@@ -274,4 +274,23 @@ import Testing
     #expect(fridayNight.verdict(at: friday + 5 * 3600) == .outsideHours)
     #expect(fridayNight.verdict(at: -1) == .outsideHours && fridayNight.verdict(at: 86_400 + 22 * 3600) == .counts)
   }
+
+  @Test("L5: a guest's name is stored after the record of what they do, so one that can't be stored keeps nobody out")
+  func nameAfterRecord() throws {
+    var party = try GuestParty()
+    let grant = try party.grant()
+    party.bench.happens(.offerRead(party.guest))
+    var session = try party.bench.session(party.guest, key: party.guestKey)
+    let command = try session.seal(
+      LockCommand(.unlock, operation: 5), grant: grant.encoded, using: &party.bench.cryptography)
+    let effects = party.bench.firmware.handle(.commandWritten(party.guest, command), at: party.bench.time)
+    let order = effects.compactMap { effect in
+      switch effect {
+      case .appendRecord: "record"
+      case .storeAccess: "name"
+      default: nil
+      }
+    }
+    #expect(order == ["record", "name"])
+  }
 }

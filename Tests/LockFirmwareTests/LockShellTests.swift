@@ -271,4 +271,35 @@ import Testing
       #expect(throws: StartError.self) { try store.read() }
     }
   }
+
+  private func run(_ program: String, _ arguments: String...) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = arguments
+    try process.run()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+  }
+
+  @Test(
+    "L5: a revocation counts though the disk is full, again and again",
+    .enabled(if: geteuid() == 0, "only root makes a small disk"))
+  func fullDisk() throws {
+    try inFolder { _, _ in
+      try run("/usr/bin/mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", directory)
+      defer { try? run("/usr/bin/umount", directory) }
+      let store = AccessStore(directory: directory)
+      #expect(try store.read() == AccessState())
+      let junk = directory + "/junk"
+      #expect(FileManager.default.createFile(atPath: junk, contents: nil))
+      let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: junk))
+      for count in [65_536, 4096, 1] { while (try? handle.write(contentsOf: Data(count: count))) != nil {} }
+      for number in 1...20 as ClosedRange<UInt8> {
+        var access = AccessState()
+        access.phones = [KeyName(key: [UInt8](repeating: number, count: 32), name: [])]
+        try store.write(access.encoded)
+        #expect(try store.read() == access)
+      }
+    }
+  }
 }

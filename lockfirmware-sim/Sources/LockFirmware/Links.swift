@@ -176,9 +176,8 @@ extension LockFirmware {
       return refuse(command, of: grant, refusal, session, on: index)
     }
     links[index].grant = grant
-    if let grant, access.remember(KeyName(key: phone, name: grant.name), limit: configuration.capacity.guests) {
-      storeAccess()
-    }
+    let isNewName =
+      grant.map { access.remember(KeyName(key: phone, name: $0.name), limit: configuration.capacity.guests) } ?? false
     if failures.succeed(central, phone: phone) {
       if grant != nil { _ = failures.limitGuests(to: configuration.capacity.guestsCentrals, besides: ownersPhones) }
       effects.append(.storeTrusted(failures.trusted))
@@ -200,6 +199,8 @@ extension LockFirmware {
     effects.append(.respond(central, isAccepted: true))
     effects.append(.note(.commandAccepted(central, command)))
     execute(command, from: phone, grant)
+    // After the command's record: a name that can't be stored keeps nobody out.
+    if isNewName { storeAccess() }
   }
 
   /// An authentic grant does not allow the command. The guest learns why. For the lock, nobody has come.

@@ -18,11 +18,21 @@ struct AccessStore {
   let path: String
   /// Shows that something was stored. If that is missing, it was lost.
   private var markerPath: String { path + ".made" }
+  /// Room for the longest state beside the one that it replaces: what is revoked counts although the disk is full.
+  private var reserve: DiskReserve {
+    DiskReserve(path: path + ".reserve", byteCount: 2 * LockCapacity.machine.accessByteCount)
+  }
 
   init(directory: String) { path = directory + "/" + Self.fileName }
 
   /// The stored state. If there is no file, no owner has told the lock anything yet.
   func read() throws -> AccessState {
+    let state = try readStored()
+    reserve.take()
+    return state
+  }
+
+  private func readStored() throws -> AccessState {
     guard let handle = FileHandle(forReadingAtPath: path) else {
       guard access(path, F_OK) != 0 else { throw StartError(description: "\(path) can't be read") }
       guard access(markerPath, F_OK) != 0 else {
@@ -52,6 +62,15 @@ struct AccessStore {
   /// Durable when it returns.
   func write(_ content: [UInt8]) throws {
     let bytes = Self.header + content + RecordLogFormat.checkSum(content)
+    try reserve.use {
+      try replace(with: bytes)
+    } whereFull: { error in
+      (error as? DurableFileError)?.isOfFullDisk == true
+    }
+    reserve.take()
+  }
+
+  private func replace(with bytes: [UInt8]) throws {
     let digest = Self.digest(bytes)
     if let stored = FileManager.default.contents(atPath: path) {
       // Whichever of the two the power leaves is the newest. Without this mark the new one would look like an old one.
