@@ -21,6 +21,24 @@ extension QuestionDesk {
     }
   }
 
+  /// Changes the book as it is now, and stores it. Nothing waits between reading and writing, because an enrolment
+  /// changes the book as well, whatever this desk waits for.
+  private func changeBook<Result>(_ change: (inout GuestBook) throws -> Result) throws -> Result {
+    let before = try GuestBook.read(bookPath)
+    var book = before
+    let result = try change(&book)
+    if book != before { try book.write(bookPath) }
+    return result
+  }
+
+  /// Stores whether the lock has learned this owner's signing key.
+  /// - Parameter phone: this phone's key when it asked. If the phone was enrolled with another one meanwhile, the
+  ///   lock's reply says nothing about that.
+  private func noteIntroduction(by phone: [UInt8], _ isIntroduced: Bool? = true) throws {
+    guard phone == app.publicKey else { return }
+    try changeBook { $0.isIntroduced = isIntroduced }
+  }
+
   /// Tells the lock this owner's signing key, and sets its clock if that needs no person's word.
   /// - Returns: what the lock replied to lists that had to be delivered first, too, as `deliver` does.
   private func introduce() async throws -> (key: OwnerKey, clock: LockClock, delivered: [String: LockReply]) {
@@ -41,14 +59,15 @@ extension QuestionDesk {
 
   /// Returns the signing key, after introducing it to the lock if that is within reach. An owner who is far from the
   /// door can invite as well, once the lock has learned the key: the lock checks grants by itself.
-  private func introduceOrSign(_ book: inout GuestBook) async throws -> OwnerKey {
+  private func introduceOrSign() async throws -> OwnerKey {
+    let phone = app.publicKey
     do {
       let (key, clock, _) = try await introduce()
       if let advice = clock.advice { throw NoAnswer("Nobody is invited. " + advice) }
-      book.isIntroduced = true
+      try noteIntroduction(by: phone)
       return key
     } catch let reason as NoAnswer where reason.isAboutLink {
-      guard book.isIntroduced == true else {
+      guard try GuestBook.read(bookPath).isIntroduced == true else {
         throw NoAnswer(
           "The lock does not know this owner's signing key yet: invite the first guest within reach of the lock. "
             + reason.reason)
@@ -93,7 +112,7 @@ extension QuestionDesk {
     guard schedule.verdict(at: Int64(app.unixSeconds)) != .over, schedule.from < schedule.until else {
       throw NoAnswer("The invitation would be over before it begins: --until is not after --from, or in the past.")
     }
-    let key = try await introduceOrSign(&book)
+    let key = try await introduceOrSign()
     if let uses = question.uses, uses > 0 { try await checkRoom() }
     let grant = try key.sign(
       Grant(
@@ -105,12 +124,15 @@ extension QuestionDesk {
     guard (try? Grant(decoding: grant.encoded)) == grant else {
       throw NoAnswer("The weekdays or hours are impossible.")
     }
-    book.guests.append(GuestBook.Guest(name: question.name, grant: Hex.text(grant.encoded), isRevoked: false))
-    try book.write(bookPath)
     var answer = InviteAnswer(
       door: app.name, name: question.name,
       invitation: Invitation(lock: app.lock, grant: grant, privateKey: privateKey).text, isSecret: privateKey != nil)
-    answer.advice = book.advice(at: Int64(app.unixSeconds))
+    let now = Int64(app.unixSeconds)
+    answer.advice = try changeBook { book in
+      try book.makeRoom(at: now)
+      book.guests.append(GuestBook.Guest(name: question.name, grant: Hex.text(grant.encoded), isRevoked: false))
+      return book.advice(at: now)
+    }
     return answer
   }
 
@@ -142,52 +164,59 @@ extension QuestionDesk {
 
   func revoke(_ question: RevokeQuestion) async throws -> RevokeAnswer {
     guard app.grant == nil else { throw NoAnswer("Only an owner of this door revokes; this phone is a guest's.") }
-    var book = try GuestBook.read(bookPath)
-    if let text = question.key {
-      guard let bytes = Hex.bytes(text), (RevocationList.entryByteCount...NoiseSize.keyByteCount).contains(bytes.count)
-      else {
-        throw NoAnswer(
-          "A phone's key has 64 hexadecimal digits, of which the first 32 are enough: latchkey log --json.")
-      }
-      let prefix = Array(bytes.prefix(RevocationList.entryByteCount))
-      guard !app.publicKey.starts(with: prefix) else {
-        throw NoAnswer("This is this phone's own key; another owner's phone has to revoke it.")
-      }
-      book.revoke(phone: prefix)
-    } else {
-      try book.revoke(guest: question.name ?? "", at: Int64(app.unixSeconds))
-    }
+    let now = Int64(app.unixSeconds)
+    let phone = app.publicKey
     let key = try OwnerKey.readOrMake(inDirectory: app.folder)
-    var list = try sign(book.entries(at: Int64(app.unixSeconds)), key, &book)
+    var list = try changeBook { book in
+      try mark(question, &book)
+      return try sign(book.entries(at: now), key, &book)
+    }
     var isDelivered = false
     do {
       let early = try await introduce().delivered
-      book.isIntroduced = true
+      try noteIntroduction(by: phone)
       let text = Hex.text(list.encoded)
       var reply = try await deliver()[text] ?? early[text]
-      let short = book.entries(at: Int64(app.unixSeconds), isShort: true)
+      let short = try GuestBook.read(bookPath).entries(at: now, isShort: true)
       if reply?.status == .noRoom, short.count < list.entries.count {
-        book = try GuestBook.read(bookPath)
-        book.isIntroduced = true
-        list = try sign(short, key, &book)
+        list = try changeBook { try sign(short, key, &$0) }
         reply = try await deliver()[Hex.text(list.encoded)]
       }
-      if reply?.status == .older { throw try isForgotten(reply, &book) }
+      if reply?.status == .older { throw try isForgotten(reply) }
       if let reply, let refusal = Self.refusal(reply.status, of: list) { throw refusal }
       isDelivered = reply?.status == .done
     } catch let reason as NoAnswer where reason.leavesListWaiting {
       logger.notice("the list waits for the lock: \(reason.reason)")
     }
     // A lock that does not know this owner yet must be able to believe the list, whoever brings it.
+    let book = try GuestBook.read(bookPath)
     let introduction = book.isIntroduced == true ? nil : try app.introduction(of: key)
     var answer = RevokeAnswer(
-      door: app.name, version: book.listVersion, isDelivered: isDelivered,
+      door: app.name, version: list.version, isDelivered: isDelivered,
       list: ListText(list: list, introduction: introduction).text)
-    answer.advice = book.advice(at: Int64(app.unixSeconds))
+    answer.advice = book.advice(at: now)
     return answer
   }
 
-  /// Signs this phone's next list, which waits for the lock.
+  /// Marks in the book whom the question is about.
+  private func mark(_ question: RevokeQuestion, _ book: inout GuestBook) throws {
+    guard let text = question.key else {
+      return try book.revoke(guest: question.name ?? "", at: Int64(app.unixSeconds))
+    }
+    guard let bytes = Hex.bytes(text), (RevocationList.entryByteCount...NoiseSize.keyByteCount).contains(bytes.count)
+    else {
+      throw NoAnswer(
+        "A phone's key has 64 hexadecimal digits, of which the first 32 are enough: latchkey log --json.")
+    }
+    let prefix = Array(bytes.prefix(RevocationList.entryByteCount))
+    guard !app.publicKey.starts(with: prefix) else {
+      throw NoAnswer("This is this phone's own key; another owner's phone has to revoke it.")
+    }
+    book.revoke(phone: prefix)
+  }
+
+  /// Signs this phone's next list, which waits for the lock. The book has to be stored before the list is given away,
+  /// because the next one must have a higher version.
   private func sign(
     _ entries: [RevocationList.Entry], _ key: OwnerKey, _ book: inout GuestBook
   ) throws -> RevocationList {
@@ -200,8 +229,6 @@ extension QuestionDesk {
       RevocationList(
         lock: app.lock.identity, issuer: key.publicKey, version: book.nextListVersion(), entries: entries))
     book.hold(list)
-    // Before it is given away: the next list must have a higher version.
-    try book.write(bookPath)
     return list
   }
 
@@ -221,12 +248,10 @@ extension QuestionDesk {
   }
 
   /// The lock has a newer list of this phone than the phone remembers.
-  private func isForgotten(_ reply: LockReply?, _ book: inout GuestBook) throws -> NoAnswer {
+  private func isForgotten(_ reply: LockReply?) throws -> NoAnswer {
     guard var reader = try? ByteReader(reply?.body ?? [], count: 8) else { return .olderLock }
     let known = reader.readUInt64()
-    book = try GuestBook.read(bookPath)
-    book.listVersion = max(book.listVersion, known)
-    try book.write(bookPath)
+    try changeBook { $0.listVersion = max($0.listVersion, known) }
     return NoAnswer(
       "Not revoked: the lock has list \(known) of this phone, which the phone does not remember, so \(bookPath) was lost or "
         + "is an old one. Restore it; or repeat the command, and revoke again whom you had revoked: the new list replaces "
@@ -241,9 +266,7 @@ extension QuestionDesk {
     }
     let list = text.list
     guard list.lock == app.lock.identity else { throw NoAnswer("The list is for another lock than \(app.name)'s.") }
-    var book = try GuestBook.read(bookPath)
-    try book.carry(list, text.introduction, own: ownSigningKey())
-    try book.write(bookPath)
+    try changeBook { try $0.carry(list, text.introduction, own: ownSigningKey()) }
     do {
       try await beginConversation()
       let reply = try await deliver()[Hex.text(list.encoded)]
@@ -268,35 +291,36 @@ extension QuestionDesk {
   /// - Returns: what the lock replied, by the list.
   @discardableResult
   func deliver() async throws -> [String: LockReply] {
-    var book = try GuestBook.read(bookPath)
     var replies: [String: LockReply] = [:]
-    for text in book.undelivered {
+    for text in try GuestBook.read(bookPath).undelivered {
       guard let bytes = Hex.bytes(text) else { continue }
-      guard try await introduceSigner(of: bytes, &book) else { continue }
+      guard try await introduceSigner(of: bytes) else { continue }
       let reply = try await exchange(.deliver(bytes))
       replies[text] = reply
       switch reply.status {
       // The lock has a newer list, so this one adds nothing; or it does not believe this one, and never will.
-      case .done, .older, .notBelieved, .malformed: book.undelivered.removeAll { $0 == text }
+      case .done, .older, .notBelieved, .malformed: try changeBook { $0.undelivered.removeAll { $0 == text } }
       case .notEntitled, .failed, .noRoom: continue
       }
       if reply.status != .done { logger.warning("the lock does not take a revocation list: \(reply.status)") }
       // A list that revokes this phone's earlier key frees the signing key, which belonged to the earlier key.
+      let book = try GuestBook.read(bookPath)
       if reply.status == .done, book.isIntroduced != true, let issuer = (try? RevocationList(decoding: bytes))?.issuer,
         book.introduction(of: issuer) == nil
       {
-        _ = try await introduceSigner(of: bytes, &book)
+        _ = try await introduceSigner(of: bytes)
       }
     }
-    book.dropIntroductions()
-    try book.write(bookPath)
+    try changeBook { $0.dropIntroductions() }
     return replies
   }
 
   /// Introduces the owner who signed the list, because the lock believes no list of an owner it does not know: this
   /// phone's own owner, or another who has sent an introduction.
   /// - Returns: whether it is worth delivering the list now.
-  private func introduceSigner(of list: [UInt8], _ book: inout GuestBook) async throws -> Bool {
+  private func introduceSigner(of list: [UInt8]) async throws -> Bool {
+    let book = try GuestBook.read(bookPath)
+    let phone = app.publicKey
     guard let issuer = (try? RevocationList(decoding: list))?.issuer else { return true }
     let reply: LockReply
     if let introduction = book.introduction(of: issuer) {
@@ -306,7 +330,7 @@ extension QuestionDesk {
       let key = try OwnerKey.readOrMake(inDirectory: app.folder)
       guard key.publicKey == issuer else { return true }
       reply = try await exchange(.introduce(signingKey: key.publicKey, name: KeyName.name(from: app.ownerName)))
-      book.isIntroduced = reply.status == .done ? true : nil
+      try noteIntroduction(by: phone, reply.status == .done ? true : nil)
     }
     if reply.status != .done { logger.warning("the lock does not take an introduction: \(reply.status)") }
     return reply.status != .failed && reply.status != .noRoom
