@@ -170,7 +170,7 @@ final class Doors: @unchecked Sendable {
       question = read
       do throws(EnrolmentCodeError) { code = try EnrolmentCode(question.code) } catch { throw NoAnswer("\(error)") }
       guard enrolment?.isUnderWay != true else { throw NoAnswer("An enrolment is under way already; wait for it.") }
-      try check(newDoor: question.name)
+      if let name = question.name { try check(name: name) }
       // Each attempt uses the same key. If the last attempt's confirmation was lost, the lock knows the key already.
       // Unless it was revoked since.
       do {
@@ -181,8 +181,10 @@ final class Doors: @unchecked Sendable {
       }
     } catch { return enrolmentEnded(action, .failure(error)) }
     enrolment?.letGo()
+    let refusal: (UUID) -> NoAnswer? = { [weak self] lock in self?.refusal(at: lock, question) }
     enrolment = EnrolmentRadio(
-      code: code, key: key, drawAnother: drawAnother, ownerName: AgentApp.ownerName, time: time, logger: logger
+      code: code, key: key, drawAnother: drawAnother, refusal: refusal, ownerName: AgentApp.ownerName, time: time,
+      logger: logger
     ) { [weak self] outcome in
       guard let self else { return }
       let result = outcome.flatMap { outcome in Result { try self.enrolled(outcome, question) } }
@@ -213,7 +215,7 @@ final class Doors: @unchecked Sendable {
     // enrolment.
     let earlier = known.flatMap { $0.grant == nil ? $0.publicKey : nil }
       .flatMap { $0 == Array(key.staticKey.publicKey.rawRepresentation) ? nil : $0 }
-    let name = known?.name ?? question.name ?? freeName(DoorKeys.name(from: text))
+    let name = known?.name ?? freeName(question.name ?? DoorKeys.name(from: text))
     // Keys that could not be revoked at the previous enrolment still have to be revoked.
     let left = try DoorKeys.read(fromDirectory: keyFolder).first { $0.name == name && $0.keys.lockIdentity == identity }
     let replaces = known.map { _ in (left?.replaces ?? []) + (earlier.map { [$0] } ?? []) }
@@ -253,13 +255,26 @@ final class Doors: @unchecked Sendable {
     enrolment?.release { [weak self] in self?.enrolment = nil }
   }
 
+  /// Why this phone can't be enrolled at a lock, or `nil` if it can. The lock of a door that is known keeps its name
+  /// and its place.
+  /// - Parameter lock: the lock, as the system identifies it.
+  private func refusal(at lock: UUID, _ question: EnrollQuestion) -> NoAnswer? {
+    guard !doors.contains(where: { $0.knownLock == lock }) else { return nil }
+    do { try check(newDoor: question.name) } catch { return error as? NoAnswer ?? NoAnswer("\(error)") }
+    return nil
+  }
+
+  private func check(name: String) throws {
+    guard DoorKeys.isName(name) else {
+      throw NoAnswer("A door's name has 1 to 32 small letters, digits, - and _, and does not begin with -.")
+    }
+  }
+
   /// - Parameter name: `nil` if the door gets a free name.
   private func check(newDoor name: String?) throws {
     guard doors.count < Self.limit else { throw NoAnswer("This phone has \(Self.limit) doors, and room for no more.") }
     guard let name else { return }
-    guard DoorKeys.isName(name) else {
-      throw NoAnswer("A door's name has 1 to 32 small letters, digits, - and _, and does not begin with -.")
-    }
+    try check(name: name)
     guard !doors.contains(where: { $0.name == name }) else {
       throw NoAnswer("There is a door \"\(name)\" already: choose another name with --as.")
     }

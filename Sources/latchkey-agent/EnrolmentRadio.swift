@@ -49,6 +49,8 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
   private var key: PendingPhoneKey
   /// Draws another key, once. `nil` if the key has just been drawn.
   private var drawAnother: (() throws -> PendingPhoneKey)?
+  /// Why this phone can't be enrolled at a lock, or `nil` if it can.
+  private let refusal: (UUID) -> NoAnswer?
   private let ownerName: String
   private let time: any TimeSource
   private let logger: Logger
@@ -87,15 +89,17 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
 
   /// - Parameters:
   ///   - drawAnother: draws another key in the place of one from an earlier enrolment; `nil` if `key` is new.
+  ///   - refusal: why this phone can't be enrolled at the lock that the system identifies so, or `nil` if it can.
   ///   - done: called once.
   init(
     code: EnrolmentCode, key: PendingPhoneKey, drawAnother: (() throws -> PendingPhoneKey)?,
-    ownerName: String, time: any TimeSource, logger: Logger,
+    refusal: @escaping (UUID) -> NoAnswer?, ownerName: String, time: any TimeSource, logger: Logger,
     done: @escaping (Result<Outcome, any Error>) -> Void
   ) {
     self.code = code
     self.key = key
     self.drawAnother = drawAnother
+    self.refusal = refusal
     self.ownerName = ownerName
     self.time = time
     self.logger = logger
@@ -264,6 +268,7 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
     guard let status = try? EnrolmentStatus(decoding: value) else { return endAttempt(.olderLock) }
     statuses.append(status)
     guard status == .open else { return endAttempt(nil) }
+    if let reason = refusal(peripheral.identifier) { return endAttempt(reason) }
     if characteristic.isNotifying { return begin(peripheral) }
     // This needs a bond, so the two pair now.
     peripheral.setNotifyValue(true, for: characteristic)

@@ -179,6 +179,13 @@ struct EnrollCommandTests {
     #expect(!left.output.contains(first) && left.output.contains("(this phone)"), "\(left)")
   }
 
+  @Test("L4: a phone is enrolled again at a door that it has, by that door's name") func sameName() async throws {
+    let (home, code) = try await pairedHome()
+    try await home.press()
+    let again = try await home.latchkey("alice", "enroll", "--as", "home", input: code + "\n")
+    #expect(again.status == 0 && again.output.contains("latchkey unlock home"), "\(again)")
+  }
+
   @Test("L5: a phone whose unconfirmed key was revoked is enrolled at the next try, with another key")
   func revokedPendingKey() async throws {
     let home = try await Household(phones: ["bob"], guests: ["alice"])
