@@ -101,5 +101,22 @@ struct BluetoothCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bluetooth", abstract: "The user's switch for Bluetooth.")
   @Argument(help: "on or off.") var position: Position
-  func run() throws { _ = try SystemControl.perform(.setBluetooth(on: position == .on)) }
+
+  func run() throws {
+    let before = position == .off ? try waiting() : []
+    _ = try SystemControl.perform(.setBluetooth(on: position == .on))
+    guard !before.isEmpty else { return }
+    // As on iOS, apps that do not run lose what they asked for.
+    for app in before.subtracting(try waiting()).sorted() {
+      Console.complain(
+        "latchkey: \(app) does not run, and waits for nothing any more. When Bluetooth is on again: latchkey open \(app)"
+      )
+    }
+  }
+
+  /// The apps that do not run, and have asked for something.
+  private func waiting() throws -> Set<String> {
+    let apps = try SystemControl.perform(.status)?.apps ?? []
+    return Set(apps.filter { $0.state == .notRunning && !$0.peers.isEmpty }.map(\.bundleIdentifier))
+  }
 }

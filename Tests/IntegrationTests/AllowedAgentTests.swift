@@ -34,4 +34,18 @@ struct AllowedAgentTests {
       #expect(refused.status == 1 && refused.errors.contains("latchkey bluetooth on"), "\(refused)")
     }
   }
+
+  @Test("L3: who switches Bluetooth off is told which apps that do not run wait for nothing any more")
+  func switchedOffWhileDead() async throws {
+    let household = try await Household(phones: ["ann"])
+    try await household.bringHome("ann")
+    #expect(try await household.latchkey("ann", "reclaim", "org.latchkey.agent").status == 0)
+    let off = try await household.latchkey("ann", "bluetooth", "off")
+    #expect(off.status == 0 && off.errors.contains("latchkey open org.latchkey.agent"), "\(off)")
+    let again = try await household.latchkey("ann", "bluetooth", "off")
+    #expect(again.status == 0 && again.errors.isEmpty, "\(again)")
+    #expect(try await household.latchkey("ann", "bluetooth", "on").status == 0)
+    #expect(try await household.latchkey("ann", "open", "org.latchkey.agent").status == 0)
+    try await household.bringHome("ann")
+  }
 }
