@@ -311,7 +311,7 @@ let package = Package(
       "LatchkeyDaemonTests",
       [
         "LatchkeyDaemon", "BluetoothSystem", "AppLink", "AppLinkBus", "BlueZ", "BusValue", "RandomTesting",
-        "Timekeeping", "BluetoothTypes", "SystemBus", "TimeTypes", "LatchkeyVersion", grdb, sqlite, log,
+        "Timekeeping", "BluetoothTypes", "SystemBus", "TimeTypes", "LatchkeyVersion", "BusTesting", grdb, sqlite, log,
       ], resources: [.copy("Stores")]),
     // Streets of machines in one process, and schedules of what happens on them.
     library(

@@ -43,7 +43,8 @@ package final class SystemdSupervisor: Supervisor {
 
   /// Connects, and asks systemd for the units. Blocks until it has answered.
   /// - Parameter apps: the apps that have a unit.
-  /// - Throws: `DaemonError` if there is no systemd, or a unit's name is not valid.
+  /// - Throws: `DaemonError` if there is no systemd, or it can't answer now. Whoever started this process starts it again
+  ///   then. Without the answer the apps would be missing until a restart, because each unit is asked for once.
   package init(apps: [InstalledApp], address: BusAddress = .system, logger: Logger) throws(DaemonError) {
     (news, continuation) = AsyncStream.makeStream()
     self.logger = logger
@@ -71,6 +72,10 @@ package final class SystemdSupervisor: Supervisor {
             bundleIdentifier: app.declaration.bundleIdentifier, path: path, unit: SystemdUnit(name: name))
         }
       } catch {
+        guard Self.isAboutUnit(error) else {
+          bus.close()
+          throw DaemonError("systemd does not say which unit \(name) is (\(error)).")
+        }
         // One bad app does not stop the others.
         logger.error(
           "an app can't be started: systemd has no unit \(name) (\(error)); see LatchkeySystemdUnit in \(app.infoPlist)"
@@ -78,6 +83,11 @@ package final class SystemdSupervisor: Supervisor {
       }
     }
     bus.enqueue { [weak self] bus in self?.follow(bus) }
+  }
+
+  /// Whether systemd answered, and would answer the same again. A unit that does not exist is no error to it.
+  static func isAboutUnit(_ error: BusError) -> Bool {
+    error.name == BusError.Name.invalidArguments || error.name.hasPrefix("org.freedesktop.systemd1.")
   }
 
   deinit { bus.close() }

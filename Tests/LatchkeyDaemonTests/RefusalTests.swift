@@ -1,7 +1,9 @@
 import AppLink
 import BluetoothSystem
+import BusTesting
 import BusValue
 import Foundation
+import Logging
 import Synchronization
 import SystemBus
 import Testing
@@ -27,6 +29,19 @@ struct RefusalTests {
     #expect(Array(registry.apps.keys) == ["org.example.good"])
     #expect(registry.leftOut.count == bad.count)
     #expect(registry.leftOut.allSatisfy { $0.reason.contains("LatchkeySystemdUnit") })
+  }
+
+  @Test("H3: a systemd that can't be asked for an app's unit now is asked again, and the app is not left out for good")
+  func systemdIsAway() throws {
+    let bus = try PrivateBus()
+    let app = InstalledApp(
+      declaration: AppDeclaration(bundleIdentifier: "org.example.app"), executable: "/bin/sh", arguments: [],
+      infoPlist: "", systemdUnit: "app.service")
+    let error = #expect(throws: DaemonError.self) {
+      try SystemdSupervisor(
+        apps: [app], address: bus.address, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    }
+    #expect(error.map { "\($0)".contains("app.service") } == true)
   }
 
   @Test("M9: if systemd can't identify a process now, the process is not refused for good")
