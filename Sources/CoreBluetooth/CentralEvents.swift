@@ -119,6 +119,8 @@ extension CBCentralManager {
       // The app has let go of this peripheral, and its request has ended (`abandoned`). As on Apple's systems, only the
       // log says so. An app that connects again whenever it is told of an end would repeat that for ever.
       guard let peripheral = table[identifier]?.peripheral else { return nil }
+      // The app cancelled while the loss was on its way. The answer to the cancellation follows.
+      guard !(isReconnecting && peripheral.isCancelling) else { return nil }
       if isReconnecting { peripheral.isAwaitingConnection = true }
       connectionEnded(peripheral)
       return peripheral

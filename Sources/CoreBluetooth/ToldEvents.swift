@@ -41,6 +41,9 @@ extension CBCentralManager {
     case .connected(let snapshot):
       guard let peripheral = table[snapshot.identifier]?.peripheral else { return true }
       return !peripheral.isCancelling && !peripheral.isConnectionKnown
+    case .disconnected(let identifier, _, _, let isReconnecting):
+      guard let peripheral = table[identifier]?.peripheral else { return false }
+      return !(isReconnecting && peripheral.isCancelling)
     case .discovered(let snapshot, let advertisement, _):
       guard let scan else { return false }
       guard var known = discovered[snapshot.identifier] else { return true }

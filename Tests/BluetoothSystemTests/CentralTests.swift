@@ -361,4 +361,26 @@ struct CentralTests {
     desk.linkUp()
     #expect(desk.system.held.holders(of: peer).first?.peripheral.isConnected == true)
   }
+
+  @Test("C3: a cancellation of a request that is not held is answered, unless the end of the request is on its way")
+  func needlessCancellation() {
+    var desk = Desk()
+    desk.appear()
+    desk.open()
+    desk.createCentral()
+    desk.settle()
+    desk.forget()
+    let cancellation = AppLink.Request.central(Desk.central, .cancelConnection(desk.peer))
+    desk.say(cancellation)
+    #expect(desk.bodies == ["disconnected"])
+    desk.say(cancellation)
+    #expect(desk.bodies == ["disconnected"], "the answer is on its way")
+    desk.settle()
+    desk.connect()
+    desk.linkUp()
+    desk.linkDown()
+    desk.forget()
+    desk.say(cancellation)
+    #expect(desk.bodies == [], "the loss is on its way")
+  }
 }

@@ -150,6 +150,27 @@ struct CentralManagerTests {
     #expect(view.peripherals.map(\.state) == [.connecting])
   }
 
+  @Test(
+    "C3: a loss that reconnects by itself and was on its way when the app cancelled is not reported, and the peripheral ends disconnected"
+  )
+  func cancelDuringReconnection() async throws {
+    let setup = try await CentralSetup()
+    let peripheral = try await setup.connectExplored()
+    setup.manager.cancelPeripheralConnection(peripheral)
+    #expect(try await setup.nextCommand() == .central(Example.manager, .cancelConnection(Example.lock)))
+    setup.system.emit(
+      .disconnected(
+        Example.lock, error: .coreBluetooth(.connectionTimeout, message: "gone"), unixSeconds: 0, isReconnecting: true))
+    setup.system.emit(.disconnected(Example.lock, error: nil, unixSeconds: 0, isReconnecting: false))
+    #expect(try await setup.recorder.calls.next() == "didDisconnect")
+    setup.system.emit(.nameChanged(Example.lock, "Back door"))
+    #expect(try await setup.recorder.calls.next() == "name Back door")
+    #expect(peripheral.state == .disconnected)
+    setup.manager.connect(peripheral)
+    setup.system.emit(.connected(Example.explored()))
+    #expect(try await setup.recorder.calls.next() == "didConnect")
+  }
+
   @Test("C3: dropping the last reference to a peripheral cancels its pending request")
   func abandon() async throws {
     let setup = try await CentralSetup()

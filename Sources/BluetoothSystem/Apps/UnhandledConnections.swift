@@ -15,6 +15,14 @@ struct UnhandledConnections: Sendable {
     return done.map(\.waiting)
   }
 
+  /// Whether the manager was sent the end of its connection or request, and has not handled it.
+  func hasEnd(of manager: ManagerKey, _ peer: PeerIdentifier) -> Bool {
+    sent.contains { entry in
+      entry.waiting.manager == manager && entry.waiting.body.connectionPeer == peer
+        && entry.waiting.body.connectionState == .disconnected
+    }
+  }
+
   /// The app has itself decided about its connection since, so older events about it no longer matter.
   /// - Parameter peer: `nil` for all connections of the manager.
   mutating func overtake(_ manager: ManagerKey, _ peer: PeerIdentifier? = nil) {

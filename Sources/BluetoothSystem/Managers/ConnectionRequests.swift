@@ -58,7 +58,7 @@ extension BluetoothSystem {
   }
 
   mutating func cancelConnection(_ key: ManagerKey, _ peer: PeerIdentifier) {
-    guard let peripheral = held[key, peer], peripheral.isWanted else { return }
+    guard let peripheral = held[key, peer], peripheral.isWanted else { return answerNeedlessCancellation(key, peer) }
     failOperations(peer, of: key, .coreBluetooth(.operationCancelled, message: "The connection was cancelled."))
     tell(
       key,
@@ -68,6 +68,19 @@ extension BluetoothSystem {
     apps[key.app]?.unhandled.overtake(key, peer)
     releaseConnection(key, peer)
     persistPeripheral(key, peer)
+  }
+
+  /// Nothing is held that could be cancelled. The app's library waits for an answer all the same, unless the end of the request
+  /// is on its way to it.
+  private mutating func answerNeedlessCancellation(_ key: ManagerKey, _ peer: PeerIdentifier) {
+    guard let app = apps[key.app] else { return }
+    let isEndOnItsWay =
+      app.unhandled.hasEnd(of: key, peer)
+      || app.queue.contains {
+        $0.manager == key && $0.body.connectionPeer == peer && $0.body.connectionState == .disconnected
+      }
+    guard !isEndOnItsWay else { return }
+    tell(key, .disconnected(peer, error: nil, unixSeconds: unixSeconds, isReconnecting: false))
   }
 
   /// The manager no longer wants the peripheral. The link ends when no other manager wants it either.
