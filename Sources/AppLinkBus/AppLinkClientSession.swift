@@ -7,12 +7,6 @@ import SystemBus
 import TimeTypes
 import Timekeeping
 
-/// How much has been sent to one owner of the system's name.
-private struct Amount {
-  var count: UInt64 = 0
-  var bytes = 0
-}
-
 /// The one connection of an `AppLinkClient`. It lives on the bus's thread.
 actor AppLinkClientSession {
   private nonisolated let bus: Bus
@@ -175,13 +169,21 @@ actor AppLinkClientSession {
     {
       let call = Self.call(RequestCoding.message(request), to: owner)
       note(call)
+      // A manager that the system does not take back hears nothing any more, so a refusal must not go unseen.
+      let isManager = request.takesManagerBack
       let wantsReceipt =
-        sent.count.isMultiple(of: Flow.receiptInterval) || sent.bytes - askedFor.bytes >= Flow.windowBytes / 2
+        isManager || sent.count.isMultiple(of: Flow.receiptInterval)
+        || sent.bytes - askedFor.bytes >= Flow.windowBytes / 2
       if wantsReceipt { askedFor = sent }
       let (amount, generation) = (sent, generation)
       bus.assumeIsolated { bus in
         if wantsReceipt {
-          return bus.call(call) { result in self.assumeIsolated { $0.receipted(amount, generation, result) } }
+          return bus.call(call) { result in
+            self.assumeIsolated { session in
+              if isManager { session.noteRefusal(generation, result) }
+              session.receipted(amount, generation, result)
+            }
+          }
         }
         do throws(BusError) {
           try bus.callWithoutReply(call)
@@ -203,7 +205,7 @@ actor AppLinkClientSession {
     if case .failure(let error) = result {
       noteUnsent(error)
       // The system has cut this app off, so the app attaches again and repeats what it holds.
-      if [.notAttached, .limitReached].contains(AppLinkError(error).code) { return attachAnew() }
+      if error.saysThatAppWasCutOff { return attachAnew() }
     }
     if amount.count > receipted.count { receipted = amount }
     sendWaiting()
@@ -223,6 +225,13 @@ actor AppLinkClientSession {
         noteUnsent(error)
       }
     }
+  }
+
+  private func noteRefusal(_ generation: UInt64, _ result: Result<[Value], BusError>) {
+    guard generation == self.generation, case .failure(let error) = result, !error.saysThatAppWasCutOff else { return }
+    logger.critical(
+      "latchkeyd refuses a manager of this app, which hears nothing from now on; start the app anew",
+      metadata: ["error": "\(error)"])
   }
 
   private func noteUnsent(_ error: BusError) {
@@ -258,7 +267,7 @@ actor AppLinkClientSession {
     isAttaching = false
     guard owner != nil, !isClosed else { return }
     if sender == owner { return finishAttach(result, generation) }
-    if sender == BusName.bus, case .failure(let error) = result, !Self.saysThatNobodyAnswers(error) {
+    if sender == BusName.bus, case .failure(let error) = result, !error.saysThatNobodyAnswers {
       // The bus itself does not let the app speak to the system.
       return finishAttach(result, generation)
     }
@@ -277,14 +286,6 @@ actor AppLinkClientSession {
     early.begin().forEach(sendEarly)
   }
 
-  /// Whether the error means that nobody has answered. An owner that has left has not refused the app, so the next
-  /// owner is awaited.
-  private static func saysThatNobodyAnswers(_ error: BusError) -> Bool {
-    [
-      BusError.Name.noReply, BusError.Name.serviceUnknown, BusError.Name.nameHasNoOwner, BusError.Name.disconnected,
-    ].contains(error.name)
-  }
-
   private func finishAttach(_ result: Result<[Value], BusError>, _ generation: UInt64) {
     guard generation == self.generation, !isClosed else { return }
     isAttaching = false
@@ -296,20 +297,15 @@ actor AppLinkClientSession {
       for request in early.attached() { take(request) }
       delegate?.linkDidAttach(reply)
     } catch {
-      guard !Self.saysThatNobodyAnswers(error) else { return }
+      guard !error.saysThatNobodyAnswers else { return }
       refused(AppLinkError(error))
     }
   }
 
-  /// Handles a refusal. If the system could not verify the app in time, or has no room now, that may pass. If
-  /// something is wrong with the app itself or its installation, only another system can accept it.
+  /// Handles a refusal of the app.
   private func refused(_ refusal: AppLinkError) {
     refusals += 1
-    let mayPass: Bool =
-      switch refusal.code {
-      case .wrongVersion, .unknownApp, .appLeftOut, .invalidArguments: false
-      case .notThatApp, .notAttached, .alreadyAttached, .limitReached, .notFound, .unavailable: true
-      }
+    let mayPass = refusal.mayPass
     if !mayPass || refusals == Self.refusalsUntilTold {
       logger.error("the system refuses this app", metadata: ["error": "\(refusal)"])
       early.forgetAll()

@@ -36,3 +36,9 @@ enum Flow {
   /// How many of them may be of one user.
   static let userWatcherLimit = 16
 }
+
+/// How much has been sent to one owner of the system's name.
+struct Amount {
+  var count: UInt64 = 0
+  var bytes = 0
+}

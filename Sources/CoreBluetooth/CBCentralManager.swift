@@ -28,7 +28,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   var scan: ScanRequest? { didSet { noteChange() } }
   /// The peripherals that the scan has reported, and what was told about each. A peripheral is removed when its
   /// connection ends, so that it is reported again.
-  var discovered: [PeerIdentifier: ToldAdvertisement] = [:]
+  var discovered = ToldPeripherals()
   var pending: [OperationIdentifier: PendingOperation] = [:]
   var connectionWatch: ConnectionWatch?
   private var tableLimit = 64
@@ -89,7 +89,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     guard acceptsCommands("scanForPeripherals(withServices:options:)") else { return }
     locked {
       scan = request
-      discovered = [:]
+      discovered = ToldPeripherals()
       session.send(.central(managerIdentifier, .scan(request)), for: self)
     }
   }
@@ -234,7 +234,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   override func radioDidEnd() {
     guard scan != nil else { return }
     scan = nil
-    discovered = [:]
+    discovered = ToldPeripherals()
     session.send(.central(managerIdentifier, .stopScan), for: self)
   }
 

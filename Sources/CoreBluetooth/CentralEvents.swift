@@ -77,7 +77,7 @@ extension CBCentralManager {
   /// Notes an advertisement. Returns whether it is news for the delegate. Called under the lock.
   private func hears(of identifier: PeerIdentifier, _ advertisement: AdvertisementData) -> Bool {
     let isFirst = discovered[identifier] == nil
-    let isNews = discovered[identifier, default: ToldAdvertisement()].takes(advertisement)
+    let isNews = discovered.takes(identifier, advertisement)
     return isFirst || isNews
   }
 
@@ -145,7 +145,7 @@ extension CBCentralManager {
     pending = pending.filter { $0.value.peripheral !== peripheral }
     peripheral.isCancelling = false
     // If a scan finds the peripheral again, that is news.
-    discovered[identifier] = nil
+    discovered.forget(identifier)
     peripheral.invalidateServices()
     peripheral.endChannels()
     peripheral.unansweredWrites = 0
@@ -234,6 +234,6 @@ extension CBCentralManager {
       state: toldState,
       peripherals: peripherals.map(\.snapshot).sorted { $0.identifier < $1.identifier },
       connectOptions: connectOptions, scan: scan,
-      discovered: scan?.allowDuplicates == false ? discovered.keys.sorted() : [])
+      discovered: scan?.allowDuplicates == false ? discovered.newest.sorted() : [])
   }
 }

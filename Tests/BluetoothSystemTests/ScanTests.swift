@@ -1,6 +1,7 @@
 import AppLink
 import BlueZ
 import BluetoothTypes
+import Foundation
 import Testing
 import TimeTypes
 
@@ -232,5 +233,24 @@ struct ScanTests {
     desk.createCentral()
     desk.change(["Name": .string("Band"), "RSSI": .int16(-60)])
     #expect(sighting(desk) == ["Heart Rate Band 7", "Band"])
+  }
+
+  @Test("C2: a scan remembers no more than the newest peripherals of a street that never ends")
+  func endlessStreet() {
+    func peer(_ number: UInt64) -> PeerIdentifier {
+      PeerIdentifier(UUID(uuidString: String(format: "10000000-0000-0000-0000-%012llx", number))!)
+    }
+    var scan = Scan(ScanRequest(services: nil))
+    func isNews(_ peer: PeerIdentifier) -> Bool { scan.takes(peer, AdvertisementData(), inForeground: true) }
+    let neighbour = peer(1 << 40)
+    var newsOfNeighbour = 0
+    for number in UInt64(0)..<20_000 {
+      _ = isNews(peer(number))
+      if number.isMultiple(of: 1000), isNews(neighbour) { newsOfNeighbour += 1 }
+    }
+    #expect(newsOfNeighbour == 1, "what is heard again and again stays")
+    #expect(!isNews(peer(19_999)))
+    #expect(!isNews(peer(16_000)))
+    #expect(isNews(peer(0)), "it was forgotten")
   }
 }

@@ -169,4 +169,27 @@ struct SystemRestartTests {
     #expect(try await system.requests.next() == .createManager(Example.manager, ManagerCreation(role: .central)))
     #expect(manager.state == .unknown)
   }
+
+  @Test("C2, S8: a manager that was told of more peripherals than a message holds shows the newest of them")
+  func toldOfMany() async throws {
+    let setup = try await CentralSetup()
+    setup.manager.scanForPeripherals(withServices: nil)
+    _ = try await setup.nextCommand()
+    func peer(_ number: Int) -> PeerIdentifier {
+      PeerIdentifier(UUID(uuidString: String(format: "30000000-0000-0000-0000-%012x", number))!)
+    }
+    let count = 9000
+    for number in 0..<count {
+      setup.system.emit(.discovered(PeripheralSnapshot(identifier: peer(number)), AdvertisementData(), rssi: -50))
+      _ = try await setup.recorder.calls.next()
+    }
+    setup.system.detach()
+    setup.system.attach()
+    guard case .resumeManager(_, _, let view) = try await setup.nextCommand() else {
+      Issue.record("the manager was not resumed")
+      return
+    }
+    #expect(view.discovered.count == 4096)
+    #expect(Set(view.discovered).isSuperset(of: (count - 4096..<count).map(peer)))
+  }
 }

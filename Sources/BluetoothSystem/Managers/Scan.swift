@@ -6,13 +6,13 @@ import BluetoothTypes
 struct Scan: Sendable {
   let request: ScanRequest
   /// Peripherals that this scan has already reported, and what it has told about each.
-  private var reported: [PeerIdentifier: ToldAdvertisement] = [:]
+  private var reported: ToldPeripherals
 
   /// - Parameter reported: peripherals that the app was told of before this system started. It is unknown what the
   ///   app was told about them.
   init(_ request: ScanRequest, reported: some Sequence<PeerIdentifier> = []) {
     self.request = request
-    for peer in reported { self.reported[peer] = ToldAdvertisement() }
+    self.reported = ToldPeripherals(reported)
   }
 
   /// In the background, a scan without a filter finds nothing (Apple, "Core Bluetooth Background Processing").
@@ -39,19 +39,19 @@ struct Scan: Sendable {
   ) -> Bool {
     let isFirst = reported[peer] == nil
     guard isFirst || isInForeground else { return false }
-    let isNews = reported[peer, default: ToldAdvertisement()].takes(advertisement)
+    let isNews = reported.takes(peer, advertisement)
     return isFirst || isNews || request.allowDuplicates
   }
 
-  mutating func forgetReported() { reported = [:] }
+  mutating func forgetReported() { reported = ToldPeripherals() }
 
   /// The app was connected to this peripheral and no longer is, so the peripheral is news again. Returns whether the
   /// scan had reported it.
-  mutating func forgetReported(_ peer: PeerIdentifier) -> Bool { reported.removeValue(forKey: peer) != nil }
+  mutating func forgetReported(_ peer: PeerIdentifier) -> Bool { reported.forget(peer) }
 
   /// The app will be told of this peripheral.
   mutating func isReported(_ peer: PeerIdentifier, _ advertisement: AdvertisementData) {
-    _ = reported[peer, default: ToldAdvertisement()].takes(advertisement)
+    _ = reported.takes(peer, advertisement)
   }
 }
 
