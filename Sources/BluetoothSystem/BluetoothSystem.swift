@@ -57,6 +57,8 @@ package struct BluetoothSystem: Sendable {
   var newServices: [PeerIdentifier: Set<AttributeHandle>] = [:]
   var healings = PeerTable<DatabaseHealing>()
   var knownServices = KnownServices()
+  /// Peripherals that no app asks for, and whose links were left to them because they are centrals as well.
+  var leftLinks: Set<PeerIdentifier> = []
   /// Links of centrals that have proven nothing.
   var unproven = UnprovenLinks()
   var sessions = NotifySessions()

@@ -80,6 +80,7 @@ extension BluetoothSystem {
       case .openChannel(let opening): finish(opening.item, opening.peer, .failed(.peripheralGone))
       default: break
       }
+    leftLinks = []
     }
     endSignalReadings()
     expireAllRemoteRequests()
@@ -337,6 +338,7 @@ extension BluetoothSystem {
   /// After bonding, a device is known by its identity address. Its object path stays the same.
   private mutating func readdress(_ path: ObjectPath, _ old: PeerIdentifier, _ address: DeviceAddress) {
     if let known = identifiers[address], known != old, peers[known] != nil, peers[old]?.wasRequested != true {
+      leftLinkHasEnded(peer, wasAskedToEnd: wasEnded)
       bluez.devices[path]?.peer = known
       bluez.devicePaths[old] = nil
       bluez.devicePaths[known] = path

@@ -91,7 +91,7 @@ extension BluetoothSystem {
     guard held[key, peer] != nil else { return }
     held[key, peer]?.wasDelivered(state)
     // The app has heard of the end and has not asked anew, so bluetoothd is not to connect the device by itself any more.
-    if held[key, peer]?.isIdle == true, !isWanted(peer) { dropLink(peer) }
+    if held[key, peer]?.isIdle == true, !isWanted(peer) { letGo(peer, isLinkNew: true) }
     persistPeripheral(key, peer)
   }
 }

@@ -62,4 +62,60 @@ struct SharedLinkTests {
     let first = desk.peer
     #expect(Set(subscribers) == (hasService ? [first, second] : [second]))
   }
+
+  private var cancellation: (PeerIdentifier) -> AppLink.Request {
+    { .central(ManagerIdentifier(2), .cancelConnection($0)) }
+  }
+
+  @Test("C3, C6: cancelling leaves the link to a device that is subscribed to an app, until it no longer is")
+  func cancelledWhileSubscribed() {
+    for isLost in [false, true] {
+      var desk = Desk.lock()
+      let place = desk.attribute(0)
+      connect(&desk)
+      desk.callBack(1, place, .startNotify)
+      desk.forget()
+      desk.say(cancellation(desk.peer))
+      #expect(desk.bodies == ["disconnected"])
+      #expect(desk.asked { $0 == .disconnect } == 0)
+      let distrust = BlueZ.Request.setProperty(interface: InterfaceName.device, name: "Trusted", value: .bool(false))
+      #expect(desk.asked { $0 == distrust } == 1)
+      desk.pass(.seconds(60))
+      #expect(desk.asked { $0 == .disconnect } == 0)
+      // Either way bluetoothd is not to connect the device by itself any more.
+      if isLost { desk.linkDown() } else { desk.callBack(2, place, .stopNotify) }
+      #expect(desk.bodies == ["disconnected", "unsubscribed"])
+      #expect(desk.asked { $0 == .disconnect } == 1)
+    }
+  }
+
+  @Test("C3, C6: a link that was left to a subscribed device is left to it by the next latchkeyd")
+  func cancelledBeforeARestart() {
+    var desk = Desk.lock()
+    let place = desk.attribute(0)
+    connect(&desk)
+    desk.callBack(1, place, .startNotify)
+    desk.say(cancellation(desk.peer))
+    desk.restartSystem()
+    desk.appear(connected: true)
+    #expect(desk.asked { $0 == .disconnect } == 0)
+  }
+
+  @Test("F4, C6: an old loss that is handled late does not end a central's link", arguments: [true, false])
+  func oldLoss(_ isSubscribed: Bool) {
+    var desk = Desk.lock()
+    let place = desk.attribute(0)
+    connect(&desk)
+    desk.settle()
+    desk.linkDown()
+    let loss = EventSequence(desk.lastSequence)
+    desk.linkUp()
+    if isSubscribed { desk.callBack(1, place, .startNotify) }
+    desk.forget()
+    desk.say(.handled(through: loss))
+    desk.pass(.seconds(60))
+    #expect(desk.asked { $0 == .disconnect } == 0)
+    desk.linkDown()
+    #expect(desk.asked { $0 == .disconnect } == 1, "bluetoothd is not to connect the device by itself any more")
+  }
 }

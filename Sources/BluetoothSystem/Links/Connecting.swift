@@ -131,7 +131,7 @@ extension BluetoothSystem {
     guard !connections.unwantedLinks.isEmpty else { return }
     let mayBeCentrals = isServing
     let unwanted = connections.unwantedLinks.compactMap { bluez.device($0) }.filter { device in
-      !isPairing(device) && (!mayBeCentrals || peers[device.peer]?.isEnding == true)
+      !isPairing(device) && (!mayBeCentrals || peers[device.peer]?.isEnding == true && !isServed(device.peer))
     }
     for device in unwanted.sorted(by: { $0.path < $1.path }) { dropLink(device.peer) }
   }
@@ -160,7 +160,7 @@ extension BluetoothSystem {
   }
 
   /// Takes back the device's trust, if it has it or is about to get it. Returns whether that was so.
-  @discardableResult private mutating func distrust(_ device: Device) -> Bool {
+  @discardableResult mutating func distrust(_ device: Device) -> Bool {
     guard device.isTrusted || device.isTrustRequested else { return false }
     call(device.path, .set(\Device1.trusted, to: false), for: .ignored)
     bluez.devices[device.path]?.isTrustRequested = false

@@ -89,7 +89,7 @@ extension BluetoothSystem {
     held[key, peer]?.release()
     guard !isWanted(peer) else { return }
     attempts[peer]?.forgetFailures()
-    dropLink(peer)
+    letGo(peer)
     if attempts[peer]?.isConnecting != true { attempts[peer] = nil }
   }
 

@@ -201,7 +201,7 @@ extension BluetoothSystem {
     for peer in peers {
       let hasUnheardEnd = held[key, peer].map { !$0.isWanted && !$0.isIdle } ?? false
       releaseConnection(key, peer)
-      if hasUnheardEnd, !isWanted(peer) { dropLink(peer) }
+      if hasUnheardEnd, !isWanted(peer) { letGo(peer, isLinkNew: true) }
       erase(PeripheralRecord.key(key, peer))
     }
     for service in manager.services.keys.sorted() { removeService(key, service) }

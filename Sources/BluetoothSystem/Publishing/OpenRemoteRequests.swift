@@ -24,6 +24,8 @@ struct OpenRemoteRequests: Sendable {
   mutating func add(_ request: OpenRemoteRequest) -> RemoteRequestIdentifier {
     last += 1
     let identifier = RemoteRequestIdentifier(last)
+  func hasOne(of central: PeerIdentifier) -> Bool { open.values.contains { $0.central == central } }
+
     open[identifier] = request
     return identifier
   }
