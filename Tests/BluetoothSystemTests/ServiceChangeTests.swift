@@ -277,6 +277,98 @@ struct ServiceChangeTests {
     known.sees(many, on: peer)
     #expect(!known.isUpdated(peer, having: [BluetoothUUID(UInt16(0x1234))]))
   }
+
+  @Test("C7: a service that has moved while latchkeyd was away is told as invalid when the app resumes")
+  func movedBeforeTheAppResumes() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    let last = EventSequence(desk.lastSequence)
+    let services = desk.system.held[desk.centralKey, desk.peer]?.services
+    let shown = PeripheralSnapshot(
+      identifier: desk.peer, name: "Old name", state: .connected, services: services, mtu: 185)
+    desk.restartSystem()
+    desk.appear(connected: true)
+    desk.change(["Name": .string("New name")])
+    desk.serviceGoes()
+    appears(Desk.service, &desk)
+    desk.attach(lastEvent: last)
+    desk.say(
+      .resumeManager(
+        Desk.central, ManagerCreation(role: .central, restoreIdentifier: "central"),
+        ManagerView(state: .poweredOn, peripherals: [shown], connectOptions: [desk.peer: ConnectOptions()])))
+    #expect(invalidated(desk) == [[0x0a]])
+    #expect(desk.events.contains { $0.body == .nameChanged(desk.peer, "New name") })
+    #expect(desk.bodies.contains("disconnected") == false)
+  }
+
+  @Test("C7: a service that is new while the app's connection to latchkeyd is cut is told when the app resumes")
+  func newBeforeTheAppResumes() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.settle()
+    let services = desk.system.held[desk.centralKey, desk.peer]?.services
+    desk.handle(.detached(desk.link))
+    appears(Self.other, &desk)
+    desk.forget()
+    desk.attach(lastEvent: EventSequence(desk.lastSequence))
+    let shown = PeripheralSnapshot(identifier: desk.peer, state: .connected, services: services)
+    desk.say(
+      .resumeManager(
+        Desk.central, ManagerCreation(role: .central, restoreIdentifier: "central"),
+        ManagerView(state: .poweredOn, peripherals: [shown], connectOptions: [desk.peer: ConnectOptions()])))
+    #expect(invalidated(desk) == [[]])
+  }
+
+  @Test("C7: a service that goes while the app's connection to latchkeyd is cut is told once, when the app resumes")
+  func goneBeforeTheAppResumes() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.settle()
+    let services = desk.system.held[desk.centralKey, desk.peer]?.services
+    desk.handle(.detached(desk.link))
+    desk.serviceGoes()
+    desk.forget()
+    desk.attach(lastEvent: EventSequence(desk.lastSequence))
+    let shown = PeripheralSnapshot(identifier: desk.peer, state: .connected, services: services)
+    desk.say(
+      .resumeManager(
+        Desk.central, ManagerCreation(role: .central, restoreIdentifier: "central"),
+        ManagerView(state: .poweredOn, peripherals: [shown], connectOptions: [desk.peer: ConnectOptions()])))
+    #expect(invalidated(desk) == [[0x0a]])
+    appears(Desk.service, &desk)
+    #expect(invalidated(desk) == [[0x0a], []], "it is new where it is now")
+  }
+
+  @Test("C3: an app that resumes is told the MTU of its link if it knows another")
+  func otherMTU() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    let last = EventSequence(desk.lastSequence)
+    let services = desk.system.held[desk.centralKey, desk.peer]?.services
+    desk.restartSystem()
+    desk.appear(connected: true)
+    desk.handle(
+      .daemon(
+        .signal(
+          .propertiesChanged(
+            path: Desk.characteristicPath, interface: InterfaceName.gattCharacteristic,
+            changed: ["MTU": .uint16(247)], invalidated: []))))
+    desk.attach(lastEvent: last)
+    func resume(_ mtu: Int) {
+      let shown = PeripheralSnapshot(identifier: desk.peer, state: .connected, services: services, mtu: mtu)
+      desk.say(
+        .resumeManager(
+          Desk.central, ManagerCreation(role: .central, restoreIdentifier: "central"),
+          ManagerView(state: .poweredOn, peripherals: [shown], connectOptions: [desk.peer: ConnectOptions()])))
+    }
+    resume(185)
+    #expect(desk.events.map(\.body) == [.mtuChanged(desk.peer, mtu: 247)])
+    desk.handle(.detached(desk.link))
+    desk.forget()
+    desk.attach(lastEvent: EventSequence(desk.lastSequence))
+    resume(247)
+    #expect(desk.bodies == [])
+  }
 }
 
 extension Desk {

@@ -188,9 +188,12 @@ extension BluetoothSystem {
 
   /// The MTU of the peer's link. As long as that is not known, the MTU of its last link, or else 23, which every link
   /// has.
-  func mtu(of peer: PeerIdentifier) -> Int {
+  func mtu(of peer: PeerIdentifier) -> Int { knownMTU(of: peer) ?? ATTLimits.defaultMTU }
+
+  /// The MTU of the peer's link, or of its last one.
+  func knownMTU(of peer: PeerIdentifier) -> Int? {
     let device = bluez.device(peer)
     if let mtu = device?.linkMTU, mtu > LinkCapacity.unagreed || capacities[peer] == nil { return mtu }
-    return peers[peer]?.mtu ?? ATTLimits.defaultMTU
+    return peers[peer]?.mtu
   }
 }

@@ -175,6 +175,27 @@ extension BluetoothSystem {
       peripheral.resume(as: shown.state, view.connectOptions[peer]?.bounded, isSmall ? shown.services : nil)
       held[key, peer] = peripheral
       persistPeripheral(key, peer)
+      // The app knows the services as they were, also those that have moved since.
+      uncheckedDatabases.insert(peer)
+    }
+  }
+
+  /// What has changed about the peripherals while the app could not be told. Links that are gone have been told before.
+  /// - Parameter missed: what was queued for it.
+  mutating func tellChangesMissed(_ key: ManagerKey, _ view: ManagerView, missed: [AppLink.Event.Body]) {
+    guard key.role == .central else { return }
+    var modified: [PeerIdentifier: Set<AttributeHandle>] = [:]
+    for case .servicesModified(let peer, let handles) in missed { modified[peer, default: []].formUnion(handles) }
+    for shown in view.peripherals where shown.state == .connected && held[key, shown.identifier]?.isConnected == true {
+      let peer = shown.identifier
+      if let name = snapshot(peer, key).name, name != shown.name { tell(key, .nameChanged(peer, name)) }
+      if let mtu = knownMTU(of: peer), mtu != shown.mtu { tell(key, .mtuChanged(peer, mtu: UInt16(clamping: mtu))) }
+      guard let handles = modified[peer] else { continue }
+      let gone = (shown.services ?? []).filter { service in
+        handles.contains(service.handle) && bluez.device(peer)?.hasService(service) != true
+      }.map(\.handle)
+      held[key, peer]?.invalidServices.formUnion(gone)
+      tell(key, .servicesModified(peer, invalidated: gone))
     }
   }
 }

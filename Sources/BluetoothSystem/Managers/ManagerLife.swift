@@ -76,6 +76,7 @@ extension BluetoothSystem {
       guard let peer = waiting.body.valuePeer else { return true }
       return !ended.contains(peer) && held[key, peer]?.isConnected == true
     }
+    tellChangesMissed(key, view, missed: waiting.filter { $0.manager == key }.map(\.body))
   }
 
   /// Whether the manager believes in a link that is gone. bluetoothd may show the link while its adapter does not work yet.

@@ -95,6 +95,7 @@ struct Peripheral: Sendable {
     (told, delivered) = (state, state)
     endedSubscriptions = []
     if let shown { services = shown }
+    invalidServices = []
   }
 
   /// The app's next process knows nothing of it.
