@@ -29,6 +29,8 @@ enum PendingCall: Sendable, Hashable {
   /// Reads bluetoothd's view of one device or, below, of all objects.
   case reread(ObjectPath)
   case rereadAll
+  /// Looks for an adapter in place of the one that is gone.
+  case otherAdapter
   case startNotify(ObjectPath)
   case renewNotify(ObjectPath)
   case stopNotify(ObjectPath)
@@ -67,6 +69,7 @@ extension BluetoothSystem {
     case .mtu(let peer): mtuRead(peer, result)
     case .reread(let path): reread(path, result)
     case .rereadAll: rereadAll(result)
+    case .otherAdapter: adoptOtherAdapter(result)
     case .startNotify(let path): notifyStarted(path, result)
     case .renewNotify(let path): notifyRenewed(path, result)
     case .stopNotify(let path): sessions.hasEnded(path)

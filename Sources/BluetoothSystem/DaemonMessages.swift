@@ -30,16 +30,29 @@ extension BluetoothSystem {
     bluez.isPresent = true
     bluez.wasEverPresent = true
     bluez.adapterAwaitedUntil = now + BlueZMirror.adapterPatience
+    adopt(objects)
+    noteMissingAdapter(objects)
+    journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "bluetoothd appeared"])
+  }
+
+  /// bluetoothd's objects were read, and nothing was known of them.
+  private mutating func adopt(_ objects: ManagedObjects) {
     for path in objects.keys.sorted(by: { $0.text.utf8.count == $1.text.utf8.count ? $0 < $1 : $0.text < $1.text }) {
       added(path, objects[path] ?? [:], isNews: false)
     }
     // It is unknown how long these links have been up.
     for path in bluez.devices.connected { bluez.devices[path]?.linkCameUp(unixSeconds: nil) }
     changedEverything()
-    noteMissingAdapter(objects)
     probeAdoptedLinks()
     endWhatWasToEnd()
-    journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "bluetoothd appeared"])
+  }
+
+  /// The adapter in use is gone. Another one may have been there all the time, and bluetoothd announces it only once.
+  mutating func adoptOtherAdapter(_ result: Result<Reply, BlueZError>) {
+    guard bluez.adapter == nil, case .success(.objects(let objects)) = result else { return }
+    adopt(objects)
+    guard bluez.adapter != nil else { return }
+    journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "another adapter"])
   }
 
   private mutating func bluetoothdVanished() {
@@ -67,6 +80,7 @@ extension BluetoothSystem {
     publishedChannels.forgetAsked()
     forgetPairings()
     uncheckedDatabases = []
+    leftLinks = []
     newServices = [:]
     healings = PeerTable()
     links = PeerTable()
@@ -80,7 +94,6 @@ extension BluetoothSystem {
       case .openChannel(let opening): finish(opening.item, opening.peer, .failed(.peripheralGone))
       default: break
       }
-    leftLinks = []
     }
     endSignalReadings()
     expireAllRemoteRequests()
@@ -195,6 +208,7 @@ extension BluetoothSystem {
       bluez.forgetObjects()
       forgetAsked()
       journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "adapter removed"])
+      call(.root, .getManagedObjects, for: .otherAdapter)
       return
     }
     if names.contains(InterfaceName.device), let device = bluez.devices.removeValue(forKey: path) {
@@ -324,6 +338,7 @@ extension BluetoothSystem {
     } else {
       deliverHeldValues(of: peer)
       noteEnded(peer)
+      leftLinkHasEnded(peer, wasAskedToEnd: wasEnded)
       capacities[peer] = nil
       renewals[peer] = nil
       for other in Array(renewals.keys) { renewals[other]?.countsAnew() }
@@ -338,7 +353,6 @@ extension BluetoothSystem {
   /// After bonding, a device is known by its identity address. Its object path stays the same.
   private mutating func readdress(_ path: ObjectPath, _ old: PeerIdentifier, _ address: DeviceAddress) {
     if let known = identifiers[address], known != old, peers[known] != nil, peers[old]?.wasRequested != true {
-      leftLinkHasEnded(peer, wasAskedToEnd: wasEnded)
       bluez.devices[path]?.peer = known
       bluez.devicePaths[old] = nil
       bluez.devicePaths[known] = path
@@ -370,32 +384,5 @@ extension BluetoothSystem {
     for key in sortedManagers(.central) where held[key, peer]?.isConnected == true {
       tell(key, .nameChanged(peer, name))
     }
-  }
-
-  func snapshot(_ peer: PeerIdentifier, _ key: ManagerKey) -> PeripheralSnapshot {
-    let peripheral = held[key, peer]
-    return snapshot(peer, peripheral?.told, peripheral?.services)
-  }
-
-  /// What the app's last process knew. What has happened since is told after the restoration.
-  func restoredSnapshot(_ peer: PeerIdentifier, _ key: ManagerKey) -> PeripheralSnapshot {
-    let peripheral = held[key, peer]
-    return snapshot(peer, peripheral?.delivered, peripheral?.restoredServices)
-  }
-
-  private func snapshot(
-    _ peer: PeerIdentifier, _ state: PeripheralState?, _ services: [ServiceSnapshot]?
-  ) -> PeripheralSnapshot {
-    PeripheralSnapshot(
-      identifier: peer, name: name(of: peer), state: state ?? .disconnected, services: services, mtu: mtu(of: peer))
-  }
-
-  /// What apps and people call it, also while bluetoothd has not heard its name again.
-  func name(of peer: PeerIdentifier) -> String? {
-    bluez.device(peer)?.name ?? peers[peer]?.name ?? identifiers.name(of: peer)
-  }
-
-  func centralSnapshot(_ peer: PeerIdentifier) -> CentralSnapshot {
-    CentralSnapshot(identifier: peer, maximumUpdateValueLength: ATTLimits.updateLength(mtu: mtu(of: peer)))
   }
 }

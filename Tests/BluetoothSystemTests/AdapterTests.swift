@@ -105,4 +105,34 @@ struct AdapterTests {
   func refused(_ text: String) {
     #expect(AdapterChoice(text) == nil)
   }
+
+  @Test("H2: if the first adapter is pulled out, the other one that was there takes its place")
+  func firstIsPulledOut() throws {
+    var desk = Self.desk(.first)
+    desk.handle(.daemon(.appeared(Self.objects)))
+    desk.open()
+    desk.createCentral()
+    desk.answersCalls = false
+    desk.forget()
+    desk.handle(.daemon(.signal(.interfacesRemoved(path: WellKnown.firstAdapter, [InterfaceName.adapter]))))
+    let call = try #require(desk.lastCall(.getManagedObjects))
+    let left = Self.objects.filter { !$0.key.isWithin(WellKnown.firstAdapter) && $0.key != WellKnown.firstAdapter }
+    desk.handle(.daemon(.reply(call, .success(.objects(left)))))
+    #expect(desk.system.bluez.adapter == Self.second)
+    #expect(desk.system.bluez.devices.keys.map { $0.parent?.text } == ["/org/bluez/hci1"])
+    #expect(desk.events.last?.body == .stateChanged(.poweredOn))
+  }
+
+  @Test("H2: an adapter that is plugged in while the others are asked for is used, and one of another name is not")
+  func notThatOne() throws {
+    var desk = Self.desk(.named("hci0"))
+    desk.handle(.daemon(.appeared(Self.objects)))
+    desk.answersCalls = false
+    desk.handle(.daemon(.signal(.interfacesRemoved(path: WellKnown.firstAdapter, [InterfaceName.adapter]))))
+    let call = try #require(desk.lastCall(.getManagedObjects))
+    desk.handle(.daemon(.reply(call, .success(.objects([Self.second: Self.adapter(Self.secondAddress)])))))
+    #expect(desk.system.bluez.adapter == nil)
+    desk.handle(.daemon(.signal(.interfacesAdded(path: WellKnown.firstAdapter, Self.adapter("C0:DE:00:00:00:01")))))
+    #expect(desk.system.bluez.state == .poweredOn)
+  }
 }
