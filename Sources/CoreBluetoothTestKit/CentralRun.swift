@@ -119,6 +119,10 @@ final class CentralRun: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
     if let current, known[current] == peripheral { use(peripheral) }
   }
 
+  func centralManager(_ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?) {
+    finish(peripheral, error ?? CBError(.connectionFailed))
+  }
+
   func centralManager(
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
   ) { finish(peripheral, error ?? CBError(.peripheralDisconnected)) }

@@ -142,4 +142,20 @@ struct CentralAccessTests {
     await home.advance(by: .seconds(120)) { again.isDone }
     #expect(again.isDone && again.error == nil)
   }
+
+  @Test("C3: a central that is refused is told so, and goes on with its next wish")
+  func refusedConnection() async {
+    let home = SimulatedHome(seed: 4)
+    let level = SimulatedCharacteristic("2A19", .read, value: Data([90]))
+    let lamp = home.addPeripheral("lamp", services: [SimulatedService("FF10", [level])])
+    let visitor = home.addCentral("visitor", x: 2)
+    lamp.connections = .refused(.connectionFailed)
+    let refused = visitor.read("2A19", of: "FF10")
+    await home.advance(by: .seconds(60)) { refused.isDone }
+    #expect((refused.error as? CBError)?.code == .connectionFailed)
+    lamp.connections = .accepted
+    let reading = visitor.read("2A19", of: "FF10")
+    await home.advance(by: .seconds(60)) { reading.isDone }
+    #expect(reading.value == Data([90]))
+  }
 }
