@@ -242,16 +242,17 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     manager.isKnownToSystem = false
     outstanding += 1
     manager.enqueue { [self] in
-      locked {
-        guard case .attached = phase else { return }
+      let cancelled: [PeerIdentifier] = locked {
+        guard case .attached = phase else { return [] }
         manager.isKnownToSystem = true
         let (parts, rest) = manager.makeView().inParts
         for (peripherals, options) in parts {
           connection?.send(.heldPeripherals(manager.managerIdentifier, peripherals, options))
         }
         connection?.send(.resumeManager(manager.managerIdentifier, manager.creation, rest))
+        return manager.viewWasShown()
       }
-      manager.didResume()
+      manager.didResume(cancelled: cancelled)
     } after: { [self] in
       finishOne()
     }

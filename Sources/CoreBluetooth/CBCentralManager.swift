@@ -260,8 +260,9 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   override func applyRoleEvent(_ body: Event.Body) { applyCentralEvent(body) }
   override func makeView() -> ManagerView { makeCentralView() }
   override func forgetPartsToRestore() { partsToRestore = [] }
-  override func didResume() {
-    confirmCancellations()
+  override func viewWasShown() -> [PeerIdentifier] { askAnewAfterCancellations() }
+  override func didResume(cancelled: [PeerIdentifier]) {
+    confirmCancellations(cancelled)
     locked {
       if let connectionWatch {
         session.send(.central(managerIdentifier, .watchConnections(connectionWatch)), for: self)

@@ -141,8 +141,11 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
   func accessDidEnd() {}
   /// What delegates have been told so far. Called under the lock.
   func makeView() -> ManagerView { ManagerView() }
+  /// The view was sent. Returns the peripherals whose connections the app has cancelled without an answer. Called under the lock.
+  func viewWasShown() -> [PeerIdentifier] { [] }
   /// The system knows this manager again. Runs on the manager's queue.
-  func didResume() {}
+  /// - Parameter cancelled: what `viewWasShown` has returned.
+  func didResume(cancelled: [PeerIdentifier]) {}
 
   override func property(_ name: String) -> Property? {
     switch name {

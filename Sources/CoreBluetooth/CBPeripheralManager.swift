@@ -382,5 +382,5 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   override func tellState() { delegate?.peripheralManagerDidUpdateState(self) }
   override func applyRoleEvent(_ body: Event.Body) { applyPeripheralEvent(body) }
   override func makeView() -> ManagerView { makePeripheralView() }
-  override func didResume() { askAgain() }
+  override func didResume(cancelled: [PeerIdentifier]) { askAgain() }
 }

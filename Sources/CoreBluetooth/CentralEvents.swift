@@ -211,24 +211,31 @@ extension CBCentralManager {
     peripheral.delegate?.peripheral(peripheral, didModifyServices: invalidated)
   }
 
-  /// The system came back. Cancellations that the previous system did not confirm are confirmed here.
-  func confirmCancellations() {
-    let cancelled = locked {
-      held.values.filter { $0.currentState == .disconnecting }.map(\.peer).sorted()
+  /// The system came back, and was shown the view, in which cancelled connections are missing: the system has ended those. What the
+  /// app has asked for since is asked for here, because the view can't say that it is to be a new link. Called under the lock.
+  func askAnewAfterCancellations() -> [PeerIdentifier] {
+    let cancelled = table.values.compactMap(\.peripheral).filter(\.isCancelling)
+    for peripheral in cancelled where peripheral.isAwaitingConnection {
+      let options = connectOptions[peripheral.peer] ?? ConnectOptions()
+      session.send(.central(managerIdentifier, .connect(peripheral.peer, options)), for: self)
     }
+    return cancelled.map(\.peer).sorted()
+  }
+
+  /// Cancellations that the previous system did not confirm are confirmed here.
+  func confirmCancellations(_ cancelled: [PeerIdentifier]) {
     for identifier in cancelled {
       let now = Date().timeIntervalSince1970
       CallRecord.note(.disconnected(identifier, error: nil, unixSeconds: now, isReconnecting: false), self)
       disconnected(identifier, nil, now, false)
     }
-    locked { for entry in table.values { entry.peripheral?.isCancelling = false } }
   }
 
   /// What the delegate has been told so far. Called under the lock.
   func makeCentralView() -> ManagerView {
     // Cancelled connections are left out: the system drops whatever is not in the view.
     let peripherals = table.values.compactMap(\.peripheral).filter {
-      $0.currentState == .connecting || $0.currentState == .connected
+      !$0.isCancelling && ($0.currentState == .connecting || $0.currentState == .connected)
     }
     return ManagerView(
       state: toldState,

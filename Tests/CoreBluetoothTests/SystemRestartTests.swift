@@ -192,4 +192,25 @@ struct SystemRestartTests {
     #expect(view.discovered.count == 4096)
     #expect(Set(view.discovered).isSuperset(of: (count - 4096..<count).map(peer)))
   }
+
+  @Test("C3: a cancellation followed by a new request while the system is away is confirmed, and the link is a new one")
+  func cancelledAndAskedAnewWhileAway() async throws {
+    let setup = try await CentralSetup()
+    let peripheral = try await setup.connectExplored()
+    setup.system.detach()
+    setup.manager.cancelPeripheralConnection(peripheral)
+    setup.manager.connect(peripheral)
+    #expect(peripheral.state == .connecting)
+    setup.system.attach()
+    guard case .resumeManager(_, _, let view) = try await setup.nextCommand() else {
+      Issue.record("the manager was not resumed")
+      return
+    }
+    try #require(view.peripherals.isEmpty, "the system is to end the old link")
+    #expect(try await setup.nextCommand() == .central(Example.manager, .connect(Example.lock, ConnectOptions())))
+    #expect(try await setup.recorder.calls.next() == "didDisconnect")
+    #expect(peripheral.state == .connecting)
+    setup.system.emit(.connected(Example.explored()))
+    #expect(try await setup.recorder.calls.next() == "didConnect")
+  }
 }
