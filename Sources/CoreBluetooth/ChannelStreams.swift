@@ -8,7 +8,7 @@ final class ChannelStreamState: @unchecked Sendable {
   private weak var owner: Stream?
   private var currentStatus = Stream.Status.notOpen
   private var currentError: (any Error)?
-  private var schedule = StreamSchedule()
+  private var schedule: StreamSchedule
   /// Events that the delegate has not been told, because the stream is on no run loop.
   private var untold: [Stream.Event] = []
   private weak var end: (any ChannelEnd)?
@@ -17,7 +17,9 @@ final class ChannelStreamState: @unchecked Sendable {
   /// - Parameters:
   ///   - end: this app's end of the channel; `nil` for a stream without a channel.
   ///   - session: the session of the app that owns the delegate.
-  init(_ end: (any ChannelEnd)?, _ session: AppSession?) {
+  ///   - delivery: how the channel's manager calls its delegate.
+  init(_ end: (any ChannelEnd)?, _ session: AppSession?, _ delivery: SerialDelivery? = nil) {
+    schedule = StreamSchedule(delivery)
     self.end = end
     self.session = session
   }
@@ -126,9 +128,9 @@ final class ChannelInputStream: InputStream {
   /// Keeps virtual time from passing until the app's own thread, which has read, comes back for more.
   private var kept: (any ChannelHold)?
 
-  init(_ socket: any ChannelEnd, _ session: AppSession?) {
+  init(_ socket: any ChannelEnd, _ session: AppSession?, _ delivery: SerialDelivery) {
     self.socket = socket
-    state = ChannelStreamState(socket, session)
+    state = ChannelStreamState(socket, session, delivery)
     super.init(data: Data())
     state.belongs(to: self)
   }
@@ -271,10 +273,10 @@ final class ChannelOutputStream: OutputStream {
   /// Keeps virtual time from passing until the app's own thread comes back to write the rest.
   private var kept: (any ChannelHold)?
 
-  init(_ socket: any ChannelEnd, _ session: AppSession?, mtu: Int) {
+  init(_ socket: any ChannelEnd, _ session: AppSession?, _ delivery: SerialDelivery, mtu: Int) {
     self.socket = socket
     self.mtu = mtu
-    state = ChannelStreamState(socket, session)
+    state = ChannelStreamState(socket, session, delivery)
     super.init(toMemory: ())
     state.belongs(to: self)
   }

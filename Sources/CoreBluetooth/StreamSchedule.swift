@@ -18,12 +18,30 @@ struct StreamSchedule {
 
   private var targets: [(runLoop: RunLoop, mode: RunLoop.Mode, target: Target)] = []
   private var chosenQueue: SerialDelivery?
-  private static let queueKey = DispatchSpecificKey<SerialDelivery>()
+  /// How the manager that has opened the channel calls its delegate.
+  private let manager: SerialDelivery?
+  private static let queueKey = DispatchSpecificKey<Mark>()
+
+  /// What a manager's queue is known by. The queue keeps it, so it does not keep the queue.
+  private struct Mark: Sendable {
+    let queue: ObjectIdentifier
+    weak let delivery: SerialDelivery?
+  }
+
+  init(_ manager: SerialDelivery?) { self.manager = manager }
 
   /// Marks a manager's queue, so that `add` recognises code that runs on it. Calls on that queue take turns with the
   /// manager's own delegate calls.
   static func mark(_ queue: DispatchQueue, _ delivery: SerialDelivery) {
-    queue.setSpecific(key: queueKey, value: delivery)
+    queue.setSpecific(key: queueKey, value: Mark(queue: ObjectIdentifier(queue), delivery: delivery))
+  }
+
+  /// How a manager calls its delegate on the queue on which this code runs: this channel's manager, if it is its queue. `nil` if it
+  /// is no manager's queue.
+  private var currentDelivery: SerialDelivery? {
+    guard let mark = DispatchQueue.getSpecific(key: Self.queueKey) else { return nil }
+    if let manager, ObjectIdentifier(manager.queue) == mark.queue { return manager }
+    return mark.delivery
   }
 
   var isEmpty: Bool { targets.isEmpty && chosenQueue == nil }
@@ -40,8 +58,8 @@ struct StreamSchedule {
     let target: Target =
       if runLoop === RunLoop.main {
         .main
-      } else if runLoop === RunLoop.current, let queue = DispatchQueue.getSpecific(key: Self.queueKey) {
-        .queue(queue)
+      } else if runLoop === RunLoop.current, let delivery = currentDelivery {
+        .queue(delivery)
       } else {
         .runLoop(runLoop, mode, staying: Self.stay(on: runLoop, mode))
       }

@@ -252,4 +252,30 @@ struct ChannelStreamTests {
     #expect(try await output.events.next() == "out space")
     #expect(channel.outputStream.hasSpaceAvailable)
   }
+
+  @Test("C7: a manager's queue goes with its last channel")
+  func queueGoes() async throws {
+    let gone = Inbox<String>()
+    final class Witness: Sendable {
+      let gone: Inbox<String>
+      init(_ gone: Inbox<String>) { self.gone = gone }
+      deinit { gone.put("gone") }
+    }
+    let key = DispatchSpecificKey<Witness>()
+    do {
+      let queue = DispatchQueue(label: "test.session")
+      queue.setSpecific(key: key, value: Witness(gone))
+      var ends: [Int32] = [-1, -1]
+      try #require(socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends) == 0)
+      let other = Other(ends[1])
+      let channel = CBL2CAPChannel(
+        peer: CBPeer(Example.phone), psm: 0x80, socket: ChannelDescriptor(owning: ends[0]) { _ = close($0) }, mtu: 100,
+        queue: queue, delivery: SerialDelivery(queue))
+      channel.inputStream.open()
+      channel.inputStream.close()
+      channel.outputStream.close()
+      other.close()
+    }
+    #expect(try await gone.next() == "gone")
+  }
 }
