@@ -68,8 +68,9 @@ package struct BluetoothSystem: Sendable {
   var heldUpdates = HeldUpdates()
   var publishedChannels = PublishedChannels()
   var exports = ExportPaths()
-  var lastAction: UInt64 = 0
-  var remoteRequests = OpenRemoteRequests()
+  /// The first is random, so that an app that completes an action of an earlier system completes none of this one.
+  var lastAction: UInt64
+  var remoteRequests: OpenRemoteRequests
 
   // What the reconcilers have to look at.
   var changes = Changes()
@@ -105,6 +106,9 @@ package struct BluetoothSystem: Sendable {
     } else {
       settings = SettingsRecord(salt: random.next(), bluetoothOn: true)
     }
+    // Half of all numbers are left to count on.
+    lastAction = random.next() >> 1
+    remoteRequests = OpenRemoteRequests(after: random.next() >> 1)
     for declaration in apps { self.apps[declaration.bundleIdentifier] = App(declaration) }
     load(stored)
   }

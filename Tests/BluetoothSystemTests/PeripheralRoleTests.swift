@@ -296,4 +296,31 @@ struct PeripheralRoleTests {
     desk.handle(.daemon(confirmation))
     #expect(desk.answers == [.failure(.rejected), .success(.none)])
   }
+
+  @Test("C6: an answer to a request of the last latchkeyd answers none of this one")
+  func answerOfTheLastSystem() throws {
+    var desk = Desk.lock()
+    func ask(_ number: UInt64) throws -> RemoteRequestIdentifier {
+      desk.forget()
+      let read = RemoteRequest(device: Desk.devicePath, mtu: 185)
+      let root = try #require(desk.system.publishing.services.values.first?.paths[Lock.offer])
+      desk.callBack(number, root, .readValue(read))
+      return try #require(
+        desk.events.compactMap { event in
+          if case .readRequested(let identifier, _, _, _) = event.body { identifier } else { nil }
+        }.last)
+    }
+    desk.linkUp()
+    let old = try ask(1)
+    let last = EventSequence(desk.lastSequence)
+    desk.restartSystem()
+    desk.appear(connected: true)
+    desk.attach(lastEvent: last)
+    desk.resumeLock(subscriber: desk.peer)
+    let new = try ask(2)
+    desk.say(.respond(old, result: nil, value: [1]))
+    #expect(desk.answers.isEmpty)
+    desk.say(.respond(new, result: nil, value: [2]))
+    #expect(desk.answers == [.success(.bytes([2]))])
+  }
 }

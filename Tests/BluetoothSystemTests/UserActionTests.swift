@@ -272,4 +272,22 @@ import TimeTypes
     desk.say(.showAlert(nil))
     #expect(desk.system.status.apps[0].alert == nil)
   }
+
+  @Test("L8: an app that completes an action of the last latchkeyd late completes none of this one")
+  func actionOfTheLastSystem() throws {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    ask(&desk)
+    let old = try #require(actions(desk).first)
+    let last = EventSequence(desk.lastSequence)
+    desk.restartSystem()
+    desk.appear(connected: true)
+    desk.attach(lastEvent: last)
+    ask(&desk)
+    let new = try #require(actions(desk).first)
+    desk.say(.completeAction(old, error: nil))
+    #expect(replies(desk).isEmpty)
+    desk.say(.completeAction(new, error: nil))
+    #expect(replies(desk).count == 1)
+  }
 }

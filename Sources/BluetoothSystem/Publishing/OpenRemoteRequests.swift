@@ -12,20 +12,23 @@ struct OpenRemoteRequest: Sendable {
   let deadline: Instant
 }
 
-/// All requests that wait for an app's answer, by the numbers given to the apps.
+/// All requests that wait for an app's answer, by the numbers given to the apps. The first number is random, so that an answer to
+/// a request of an earlier system answers none of this one.
 struct OpenRemoteRequests: Sendable {
-  private var last: UInt64 = 0
+  private var last: UInt64
   private var open: [RemoteRequestIdentifier: OpenRemoteRequest] = [:]
+
+  init(after last: UInt64) { self.last = last }
 
   var count: Int { open.count }
   var deadline: Instant? { open.values.lazy.map(\.deadline).min() }
   func count(of app: String) -> Int { open.values.count { $0.manager.app == app } }
 
+  func hasOne(of central: PeerIdentifier) -> Bool { open.values.contains { $0.central == central } }
+
   mutating func add(_ request: OpenRemoteRequest) -> RemoteRequestIdentifier {
     last += 1
     let identifier = RemoteRequestIdentifier(last)
-  func hasOne(of central: PeerIdentifier) -> Bool { open.values.contains { $0.central == central } }
-
     open[identifier] = request
     return identifier
   }
