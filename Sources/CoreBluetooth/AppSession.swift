@@ -293,8 +293,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
       manager.enqueue { [weak manager] in
         manager?.apply(event.body)
       } after: { [self] in
-        if let keep, locked({ outstanding == 1 }) { keep() }
-        finishOne()
+        finishOneAndKeep()
       }
     }
   }
@@ -345,6 +344,21 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
       guard let request = change(&told) else { return }
       if case .attached = phase { connection?.send(request) } else { told.keep(request) }
     }
+  }
+
+  /// Does what follows from the end of an object. A `deinit` may run inside any operation, so it is done later. The system hears
+  /// that the app has handled an event after that.
+  func doLater(_ work: @escaping @Sendable () -> Void) {
+    locked { outstanding += 1 }
+    housekeepingQueue.async { [self] in
+      work()
+      finishOneAndKeep()
+    }
+  }
+
+  private func finishOneAndKeep() {
+    if let keep, locked({ outstanding == 1 }) { keep() }
+    finishOne()
   }
 
   private func finishOne() {

@@ -42,7 +42,7 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
     let session = session
     let identifier = managerIdentifier
     // Not called here directly, because a `deinit` may run inside any operation of the session.
-    housekeepingQueue.async { session.forget(identifier) }
+    session.doLater { session.forget(identifier) }
   }
 
   /// The state last told to the delegate.

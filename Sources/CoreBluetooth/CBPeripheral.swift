@@ -61,7 +61,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     guard isAwaitingConnection, let manager else { return }
     let peer = peer
     // Not called here directly, because a `deinit` may run inside any operation of the manager.
-    housekeepingQueue.async { [weak manager] in manager?.abandoned(peer) }
+    manager.session.doLater { [weak manager] in manager?.abandoned(peer) }
   }
 
   open weak var delegate: (any CBPeripheralDelegate)? {

@@ -90,7 +90,8 @@ struct PeripheralFaultTests {
     home.install(Self.app, on: "phone", backgroundModes: []) { _ in ForgetfulApp() }
     home.open(Self.app)
     await home.advance(by: .seconds(60))
-    #expect(home.calls(to: Self.app).map(\.method) == ["didUpdateState", "didDiscover"])
+    #expect(
+      home.calls(to: Self.app).map(\.method) == ["didUpdateState", "didDiscover"], "\(home.transcript(of: Self.app))")
     #expect(home.log(of: Self.app).misuses.count == 1)
   }
 
