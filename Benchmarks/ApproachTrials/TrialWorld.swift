@@ -99,7 +99,7 @@ package struct TrialWorld {
     random = TrialRandom(seed: seed)
     radio = Radio(seed: seed, physics: physics)
     var state = HomeState()
-    state.isBonded = true
+    state.isBonded = Trial.isBonded
     policy = HomePolicy(configuration, state: state)
     self.place = Position(x: place.0, y: place.1)
     self.connectionInterval = connectionInterval

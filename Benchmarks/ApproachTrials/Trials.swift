@@ -49,6 +49,8 @@ package enum Trial: String, Sendable, CaseIterable {
   /// The policy's parameters.
   nonisolated(unsafe) package static var configuration = HomeConfiguration()
   nonisolated(unsafe) package static var isTracing = false
+  /// Whether the phone and the lock have bonded. They have not on a guest's first visit.
+  nonisolated(unsafe) package static var isBonded = true
   /// How many of the rooms farthest from the door the owner measures before each trial.
   nonisolated(unsafe) package static var measuredRooms = 0
 

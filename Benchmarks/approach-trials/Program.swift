@@ -38,12 +38,16 @@ import Radio
   @Option(help: "How many of the farthest rooms are measured before each trial (`latchkey room`).")
   var rooms = 0
 
+  @Flag(help: "The phone has no bond with the lock, as on a guest's first visit.")
+  var unbonded = false
+
   @Flag(help: "Say what happens in each run.")
   var trace = false
 
   func run() throws {
     Trial.isTracing = trace
     Trial.measuredRooms = rooms
+    Trial.isBonded = !unbonded
     if let faded {
       Trial.configuration.fadingMargin += Trial.configuration.fadedSignal - faded
       Trial.configuration.fadedSignal = faded

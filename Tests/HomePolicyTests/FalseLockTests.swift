@@ -23,23 +23,13 @@ import TimeTypes
     phone.signal(-58, for: 10)
   }
 
-  @Test("attack 20: a false lock whose link came up weak and rose begins no approach at the true one")
-  func weakThenRising() {
-    var phone = atHome()
+  @Test(
+    "attack 20: a false lock whose link came up weak and rose begins no approach at the true one, nor if it makes offers to a phone without a bond",
+    arguments: [true, false])
+  func weakThenRising(isBonded: Bool) {
+    var phone = atHome(isBonded: isBonded)
     phone.happens(.linkUp)
-    phone.signal(-92, for: 1)
-    phone.signal(-84, for: 2)
-    phone.happens(.linkDown)
-    comesBack(&phone, after: 3)
-    #expect(phone.unlocks.isEmpty)
-    #expect(phone.questions == [.noApproach])
-  }
-
-  @Test("attack 20: nor does one that also makes offers to a phone without a bond")
-  func offering() {
-    var phone = atHome(isBonded: false)
-    phone.happens(.linkUp)
-    phone.happens(.offerReceived)
+    if !isBonded { phone.happens(.offerReceived) }
     phone.signal(-92, for: 1)
     phone.signal(-84, for: 2)
     phone.happens(.linkDown)
