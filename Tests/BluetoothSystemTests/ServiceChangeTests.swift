@@ -292,13 +292,18 @@ struct ServiceChangeTests {
     desk.serviceGoes()
     appears(Desk.service, &desk)
     desk.attach(lastEvent: last)
+    Self.resume(&desk, showing: shown)
+    #expect(invalidated(desk) == [[0x0a]])
+    #expect(desk.events.contains { $0.body == .nameChanged(desk.peer, "New name") })
+    #expect(desk.bodies.contains("disconnected") == false)
+  }
+
+  /// The app's library attached again, and says what it shows the app.
+  private static func resume(_ desk: inout Desk, showing shown: PeripheralSnapshot) {
     desk.say(
       .resumeManager(
         Desk.central, ManagerCreation(role: .central, restoreIdentifier: "central"),
         ManagerView(state: .poweredOn, peripherals: [shown], connectOptions: [desk.peer: ConnectOptions()])))
-    #expect(invalidated(desk) == [[0x0a]])
-    #expect(desk.events.contains { $0.body == .nameChanged(desk.peer, "New name") })
-    #expect(desk.bodies.contains("disconnected") == false)
   }
 
   @Test("C7: a service that is new while the app's connection to latchkeyd is cut is told when the app resumes")
@@ -312,10 +317,7 @@ struct ServiceChangeTests {
     desk.forget()
     desk.attach(lastEvent: EventSequence(desk.lastSequence))
     let shown = PeripheralSnapshot(identifier: desk.peer, state: .connected, services: services)
-    desk.say(
-      .resumeManager(
-        Desk.central, ManagerCreation(role: .central, restoreIdentifier: "central"),
-        ManagerView(state: .poweredOn, peripherals: [shown], connectOptions: [desk.peer: ConnectOptions()])))
+    Self.resume(&desk, showing: shown)
     #expect(invalidated(desk) == [[]])
   }
 
@@ -330,10 +332,7 @@ struct ServiceChangeTests {
     desk.forget()
     desk.attach(lastEvent: EventSequence(desk.lastSequence))
     let shown = PeripheralSnapshot(identifier: desk.peer, state: .connected, services: services)
-    desk.say(
-      .resumeManager(
-        Desk.central, ManagerCreation(role: .central, restoreIdentifier: "central"),
-        ManagerView(state: .poweredOn, peripherals: [shown], connectOptions: [desk.peer: ConnectOptions()])))
+    Self.resume(&desk, showing: shown)
     #expect(invalidated(desk) == [[0x0a]])
     appears(Desk.service, &desk)
     #expect(invalidated(desk) == [[0x0a], []], "it is new where it is now")

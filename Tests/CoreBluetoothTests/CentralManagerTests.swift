@@ -111,15 +111,21 @@ struct CentralManagerTests {
     #expect(peripheral.state == .disconnected)
   }
 
-  @Test("C3: what was on its way when the app cancelled and asked again is not reported, and the new request is")
-  func cancelAndConnect() async throws {
-    let setup = try await CentralSetup()
+  /// A peripheral that the app connects to, cancels, and connects to again, while nothing has happened yet.
+  private func askAgainAfterCancelling(_ setup: CentralSetup) async throws -> CBPeripheral {
     setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
     let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
     setup.manager.connect(peripheral)
     setup.manager.cancelPeripheralConnection(peripheral)
     setup.manager.connect(peripheral)
     for _ in 1...3 { _ = try await setup.nextCommand() }
+    return peripheral
+  }
+
+  @Test("C3: what was on its way when the app cancelled and asked again is not reported, and the new request is")
+  func cancelAndConnect() async throws {
+    let setup = try await CentralSetup()
+    let peripheral = try await askAgainAfterCancelling(setup)
     setup.system.emit(.connected(Example.explored()))
     setup.system.emit(.disconnected(Example.lock, error: nil, unixSeconds: 0, isReconnecting: false))
     #expect(try await setup.recorder.calls.next() == "didDisconnect")
@@ -132,12 +138,7 @@ struct CentralManagerTests {
   @Test("C3: a failure that was on its way when the app cancelled and asked again leaves the new request as it is")
   func failureBeforeNewRequest() async throws {
     let setup = try await CentralSetup()
-    setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
-    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
-    setup.manager.connect(peripheral)
-    setup.manager.cancelPeripheralConnection(peripheral)
-    setup.manager.connect(peripheral)
-    for _ in 1...3 { _ = try await setup.nextCommand() }
+    let peripheral = try await askAgainAfterCancelling(setup)
     setup.system.emit(.failedToConnect(Example.lock, .coreBluetooth(.connectionFailed, message: "It failed.")))
     #expect(try await setup.recorder.calls.next() == "didFailToConnect failed")
     #expect(peripheral.state == .connecting)
