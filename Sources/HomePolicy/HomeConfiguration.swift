@@ -81,9 +81,11 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var approachInterruption: Duration = .seconds(120)
   /// How long a person's command is valid.
   package var wordLifetime: Duration = .seconds(20)
-  /// How long before its end a person's command is written at the latest: a lock that stood still for less may carry it out that much
-  /// later, and what was answered as failed must not happen afterwards.
-  package var lastWriting: Duration = .seconds(5)
+  /// How long before its end a person's command is written at the latest. Its person is answered at the latest when the lock would not
+  /// take it any more, and a system gives this app 45 s for an answer.
+  package var lastWriting: Duration = .seconds(8)
+  /// How long a bolt may turn before its lock answers. What was answered as failed must not happen afterwards.
+  package var turnDuration: Duration = .seconds(5)
   /// How long the lock may still answer a command that was taken back after it was written.
   package var takenBackPatience: Duration = .seconds(3)
   /// How old the lock's report that it is locked may be when its owner is asked. It outlives the next reading of the signal, which
@@ -93,6 +95,10 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var questionInterval: Duration = .seconds(600)
   /// How long an offer is used after it arrived. The lock's own limit is longer.
   package var offerLifetime: Duration = .seconds(45)
+  /// How long it is used for a command that moves the bolt. The lock makes an offer every 10 s for a phone on its way.
+  package var movingOfferLifetime: Duration = .seconds(11)
+  /// After this time the lock does not take such a command any more.
+  package var movingOfferLimit: Duration = .seconds(15)
   /// How long to wait for an offer after a link came up, before reading it: the lock sends its offer again and again until a
   /// command arrives, and with the slowest usual connection interval of 100 ms the first is heard after half a second.
   package var offerPatience: Duration = .seconds(1)

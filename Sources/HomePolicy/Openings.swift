@@ -69,9 +69,10 @@ extension HomePolicy {
 
   mutating func unlock(_ opening: HomeState.Opening, at time: HomeTime) {
     let command = unlockCommand(opening.because, at: time)
-    guard let offeredAt, isFresh(offeredAt, at: time) else {
+    guard let offeredAt, isFresh(offeredAt, for: command, at: time) else {
       return write(command, operation: opening.operation, at: time)
     }
+    if let due = wordDue { wordDue = max(due, decidedAt(offeredAt)) }
     var opening = opening
     opening.isWritten = true
     state.opening = opening

@@ -9,18 +9,26 @@ extension HomePolicy {
       if let due = spareOfferUntil, due > time.instant { offerDue = due } else { readOffer(at: time) }
       return
     }
-    guard isFresh(offeredAt, at: time) else { return readOffer(at: time) }
+    guard isFresh(offeredAt, for: command, at: time) else { return readOffer(at: time) }
     self.offeredAt = nil
     awaited = (command, operation)
-    if operation == errand?.operation { errand?.isWritten = true }
+    if var written = errand, operation == written.operation {
+      written.isWritten = true
+      if written.kind == .lock { written.due = max(written.due, decidedAt(offeredAt)) }
+      errand = written
+    }
     answerDue = time.instant + configuration.answerPatience
     rewriting = Rewriting(at: time.instant, configuration)
     effects.append(.write(command, operation: operation))
   }
 
-  func isFresh(_ offeredAt: Instant, at time: HomeTime) -> Bool {
-    time.instant - offeredAt <= configuration.offerLifetime
+  func isFresh(_ offeredAt: Instant, for command: HomeCommand, at time: HomeTime) -> Bool {
+    let lifetime = command == .status ? configuration.offerLifetime : configuration.movingOfferLifetime
+    return time.instant - offeredAt <= lifetime
   }
+
+  /// When a command to an offer that arrived at that time is over, and its outcome known: the lock has carried it out, or never will.
+  func decidedAt(_ offeredAt: Instant) -> Instant { offeredAt + configuration.movingOfferLimit + configuration.turnDuration }
 
   /// Asks for an offer, and a few times again if none comes. The lock offers by itself when it can.
   mutating func readOffer(at time: HomeTime) {

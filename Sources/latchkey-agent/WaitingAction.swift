@@ -6,9 +6,9 @@ struct WaitingAction {
   let action: UserAction
   private let since: Instant
 
-  /// How long it may wait before anything is done for it. What is done then takes up to 20 s, and latchkeyd tells the person after 45 s
-  /// that the app did not answer.
-  static let patience: Duration = .seconds(20)
+  /// How long it may wait before anything is done for it. What is done then takes up to 32 s (`HomeConfiguration.lastWriting`), and
+  /// latchkeyd tells the person after 45 s that the app did not answer.
+  static let patience: Duration = .seconds(12)
 
   init(_ action: UserAction, at now: Instant) {
     self.action = action

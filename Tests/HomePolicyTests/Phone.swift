@@ -67,7 +67,8 @@ struct Phone {
       case .readSignal:
         isAskedForSignal = true
       case .writeAgain(let isConfirmed): rewrites.append(isConfirmed)
-      case .readOffer, .stopAsking: break
+      case .readOffer: isAskedForOffer = true
+      case .stopAsking: break
       case .answerErrand(let outcome): errandOutcomes.append(outcome)
       case .answerRoom(let outcome): roomOutcomes.append(outcome)
       case .endLink(let pause): ends.append(pause)
@@ -149,6 +150,8 @@ struct Phone {
   var isDiskFull = false
   /// The policy waits for a signal reading.
   var isAskedForSignal = false
+  /// The policy has read the offer, and waits for it.
+  var isAskedForOffer = false
 
   mutating func pass(_ seconds: Double) {
     time.instant += .seconds(seconds)

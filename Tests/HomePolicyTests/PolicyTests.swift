@@ -212,6 +212,12 @@ import TimeTypes
       phone.happens(.offerReceived)
       var told = phone.time.instant
       while phone.unlocks.count == attempts, phone.questions.isEmpty {
+        if phone.isAskedForOffer {
+          phone.isAskedForOffer = false
+          phone.happens(.offerReceived)
+          told = phone.time.instant
+          continue
+        }
         guard phone.isAskedForSignal else {
           let due = try #require(phone.policy.nextDeadline)
           phone.pass((due - phone.time.instant) / .seconds(1))

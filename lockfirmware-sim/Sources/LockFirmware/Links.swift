@@ -114,7 +114,7 @@ extension LockFirmware {
       effects.append(.answerRead(central, nil))
       return
     }
-    if links[position].offered == nil || now - links[position].offeredAt > configuration.offerLifetimeMilliseconds / 2 {
+    if links[position].offered == nil || now - links[position].offeredAt > configuration.movingOfferLifetimeMilliseconds / 5 {
       // An offer that is due stays due, because it wakes a phone that has stopped on its way.
       let due = links[position].nextOffer
       makeOffer(position)
@@ -134,8 +134,7 @@ extension LockFirmware {
     let mark = digest.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
     if mark != 0, links[index].refusedCommand == mark { return refuse(central, .authenticationFailed) }
     guard now - links[index].offeredAt <= configuration.offerLifetimeMilliseconds else {
-      refuse(central, .offerExpired)
-      return offer(index)
+      return refuseLate(mark, on: index)
     }
     var sessions = [current]
     if let previous = links[index].previouslyOffered,
@@ -148,6 +147,10 @@ extension LockFirmware {
       var session = offered
       do throws(LockSessionError) {
         let (phone, command, grant) = try session.accept(bytes) { admits($0, $1) }
+        let madeAt = number == 0 ? links[index].offeredAt : links[index].previouslyOfferedAt
+        guard command.kind == .status || now - madeAt <= configuration.movingOfferLifetimeMilliseconds else {
+          return refuseLate(mark, on: index)
+        }
         links[index].received = ReceivedCommand(digest: digest)
         return accepted(command, from: phone, grant, session, on: index)
       } catch { if number == 0 || error != .authenticationFailed { refusal = error } }
@@ -273,6 +276,14 @@ extension LockFirmware {
   private mutating func refuse(_ central: CentralIdentifier, _ reason: RefusalReason) {
     effects.append(.respond(central, isAccepted: false))
     effects.append(.note(.commandRefused(central, reason)))
+  }
+
+  /// The offer is too old for its command. Its phone may want it still, and gets another offer for it. The same bytes again are no
+  /// wrong command.
+  private mutating func refuseLate(_ mark: UInt32, on index: Int) {
+    links[index].refusedCommand = mark
+    refuse(links[index].central, .offerExpired)
+    offer(index)
   }
 
   private func emptyLink(_ central: CentralIdentifier, isSubscribed: Bool) -> Link<Cryptography> {

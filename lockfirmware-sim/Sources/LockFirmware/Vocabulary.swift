@@ -78,8 +78,11 @@ package struct LockConfiguration: Sendable {
   package static let defaultLeavingDelayMilliseconds: Int64 = 10_000
   /// How long after an unlock the bolt is thrown again by itself, or `nil` for never (Matter's `AutoRelockTime`).
   package var relockDelayMilliseconds: Int64?
-  /// How long an offer is good for: a write that was delayed for longer opens nothing.
+  /// How long an offer is good for.
   package var offerLifetimeMilliseconds: Int64 = 60_000
+  /// How long it is good for a command that moves the bolt. Such a command may wait at the phone or at the lock, behind other
+  /// operations or in a system that stands still, and its person has been told by then that nothing came of it.
+  package var movingOfferLifetimeMilliseconds: Int64 = 15_000
   /// For a phone that has proven its key and is not subscribed to offers: how long after its last command it counts as
   /// gone. The lock is not told when the link of such a phone ends.
   package var unheardDelayMilliseconds: Int64 = 120_000

@@ -32,8 +32,7 @@ final class LockApp: @unchecked Sendable {
   private var terminationSource: (any DispatchSourceSignal)?
   private var isEnding = false
   /// As long as a command may come, this process wakes again and again. If it wakes too late, it stood still, and so may the
-  /// command have. A pause of more than both of these together never goes unnoticed, and a phone writes nothing that it would answer
-  /// for sooner than that (`HomeConfiguration.lastWriting`).
+  /// command have. A pause of more than both of these together never goes unnoticed.
   private var wakeDue: Instant?
   private static let wakePause: Duration = .seconds(2)
   private static let longestDelay: Duration = .seconds(3)
