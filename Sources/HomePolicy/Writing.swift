@@ -28,7 +28,9 @@ extension HomePolicy {
   }
 
   /// When a command to an offer that arrived at that time is over, and its outcome known: the lock has carried it out, or never will.
-  func decidedAt(_ offeredAt: Instant) -> Instant { offeredAt + configuration.movingOfferLimit + configuration.turnDuration }
+  func decidedAt(_ offeredAt: Instant) -> Instant {
+    offeredAt + configuration.movingOfferLimit + configuration.turnDuration
+  }
 
   /// Asks for an offer, and a few times again if none comes. The lock offers by itself when it can.
   mutating func readOffer(at time: HomeTime) {

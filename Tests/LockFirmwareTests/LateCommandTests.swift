@@ -57,7 +57,8 @@ import Testing
     #expect(bench.answers[1]?.count == 1)
   }
 
-  @Test("L7: whoever is late gets another offer at once, and their command again is no wrong code") func again() throws {
+  @Test("L7: whoever is late gets another offer at once, and their command again is no wrong code") func again() throws
+  {
     var bench = try Bench { $0.offerRepeatCount = 0 }
     bench.happens(.linkUp(Bench.alice))
     let command = try written(.unlock, 1, &bench)

@@ -35,6 +35,35 @@ import Testing
     #expect(bench.log.filter { $0.kind == .mode }.map(\.detail) == [2, 0])
   }
 
+  @Test("L6: privacy that is asked for while a phone's unlock turns the bolt locks it again") func privacyInTurn()
+    throws
+  {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    try bench.command(.unlock, 1)
+    bench.pass(0.2)
+    bench.happens(.modeSet(.privacy))
+    bench.finishTurn()
+    bench.pass(0.1)
+    #expect(bench.turning == .locked)
+    bench.finishTurn()
+    #expect(bench.firmware.lockState == .locked)
+    #expect(bench.firmware.mode == .privacy)
+  }
+
+  @Test("L6: privacy that is asked for before a phone's unlock has begun to turn the bolt refuses it")
+  func privacyBeforeTurn() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    bench.storesAtOnce = false
+    let session = try bench.command(.unlock, 1)
+    bench.happens(.modeSet(.privacy))
+    bench.store()
+    bench.store()
+    #expect(bench.turning == nil && bench.turns.isEmpty)
+    #expect(try bench.answer(session).result == .restricted)
+  }
+
   @Test("L6: in passage mode nothing is thrown by itself, and a person's command still is") func passage() throws {
     var bench = try Bench { $0.relockDelayMilliseconds = 30_000 }
     try bench.comeHome(1)
@@ -139,6 +168,28 @@ import Testing
     // The lock still locks by itself, and by hand.
     bench.happens(.boltTurnedByHand(.locked))
     #expect(bench.firmware.lockState == .locked)
+  }
+
+  @Test("L6: a reset button whose driver is gone is not held, and neither is one after the bolt was locked meanwhile")
+  func notHeld() throws {
+    for isDriverGone in [true, false] {
+      var bench = try Bench()
+      try bench.comeHome(1)
+      bench.happens(.resetButton(isPressed: true))
+      bench.pass(1)
+      if isDriverGone {
+        bench.happens(.mechanismFailed)
+        bench.pass(1)
+        bench.happens(.mechanismRestored(.unlocked, .closed))
+      } else {
+        bench.happens(.boltTurnedByHand(.locked))
+        bench.pass(1)
+        bench.happens(.boltTurnedByHand(.unlocked))
+      }
+      bench.pass(20)
+      #expect(!bench.alarms.contains(.lockFactoryReset))
+      #expect(bench.configuration.enrolledPhones.count == 2)
+    }
   }
 
   @Test("L6: a reset forgets the phones first; what owners have told goes after them") func resetOrder() throws {

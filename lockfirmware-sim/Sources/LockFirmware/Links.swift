@@ -114,7 +114,8 @@ extension LockFirmware {
       effects.append(.answerRead(central, nil))
       return
     }
-    if links[position].offered == nil || now - links[position].offeredAt > configuration.movingOfferLifetimeMilliseconds / 5 {
+    let age = now - links[position].offeredAt
+    if links[position].offered == nil || age > configuration.movingOfferLifetimeMilliseconds / 5 {
       // An offer that is due stays due, because it wakes a phone that has stopped on its way.
       let due = links[position].nextOffer
       makeOffer(position)

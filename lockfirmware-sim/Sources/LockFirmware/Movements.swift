@@ -210,6 +210,8 @@ extension LockFirmware {
       if let alone = movement { finish(alone, refusal) }
       return judge(current.joined, current.target)
     }
+    // Somebody inside has set another mode while the record was being written.
+    if current.target == .unlocked, !allowsPhones(.unlocked) { return finish(current, .restricted) }
     guard current.target == .unlocked || door == .closed else {
       // The door opened while the record was being written.
       return finish(current, .doorOpen)
@@ -262,7 +264,8 @@ extension LockFirmware {
     hasGivenUpLocking = false
     if arrived.target == .unlocked {
       if arrived.cause == .phone { doorWatch.unlocked(at: now) }
-      relockDue = configuration.relockDelayMilliseconds.map { now + $0 }
+      // Privacy was asked for while the bolt turned.
+      relockDue = mode == .privacy ? now : configuration.relockDelayMilliseconds.map { now + $0 }
     }
   }
 

@@ -7,6 +7,8 @@ package struct MemoryFlash: Flash {
   private var bytes: [UInt8]
   /// How many more bytes can be programmed before the power fails; `nil` if it does not.
   package var budget: Int?
+  /// How many more times something is programmed before one of these fails, with the power on; `nil` if none does.
+  package var programsUntilFailure: Int?
   /// The power has failed: nothing changes any more until it is back.
   package private(set) var isDead = false
   /// Whether something was programmed that had not been erased, which real flash can't do.
@@ -34,6 +36,11 @@ package struct MemoryFlash: Flash {
 
   package mutating func program(page: Int, at offset: Int, _ new: [UInt8]) throws(FlashError) {
     var place = page * pageByteCount + offset
+    if let left = programsUntilFailure {
+      programsUntilFailure = left > 0 ? left - 1 : nil
+      // A worn cell keeps its ones.
+      if left == 0 { throw .failed }
+    }
     for byte in new {
       guard spend() else {
         // The byte that was being programmed gets only some of its zeros.

@@ -9,10 +9,11 @@ extension LockFirmware {
     resetDue = isPressed && mayReset ? now + LockLimit.resetHoldMilliseconds : nil
   }
 
+  /// The bolt has to be unlocked or the door open all the time.
   mutating func watchResetButton() {
+    if !mayReset { resetDue = nil }
     guard let due = resetDue, due <= now else { return }
     resetDue = nil
-    guard mayReset else { return }
     recordAlarm(.lockFactoryReset, then: .forgetPhones)
   }
 

@@ -10,6 +10,8 @@ extension LockFirmware {
     positionBeforeFailure = position
     position = .between
     overdue = nil
+    // A driver that is gone tells nobody that the button was let go.
+    resetDue = nil
     lockingWatch.forgetAll()
     doorMayHaveOpened()
     raiseAlarm(.mechanismFailed)

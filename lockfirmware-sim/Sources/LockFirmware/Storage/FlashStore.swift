@@ -132,7 +132,12 @@ package struct FlashStore<Memory: Flash> {
   private mutating func add(
     _ kind: UInt8, _ content: [UInt8], mayTurn: Bool = true
   ) throws(FlashStoreError) -> Place {
-    if mayTurn, !fits(content.count) { try turnPage() }
+    if mayTurn {
+      // An earlier attempt to empty the oldest page failed. The latest page has only copies, and may have to begin again, so nothing
+      // else is written into it before that is done.
+      while pages.count >= memory.pageCount { try dropOldest() }
+      if !fits(content.count) { try turnPage() }
+    }
     guard fits(content.count), let last = pages.last else { throw .tooLong }
     // Written in parts, so that a board needs no memory for a second copy. If the power fails between them, the entry
     // fails its check sum.
@@ -160,8 +165,7 @@ package struct FlashStore<Memory: Flash> {
   /// Begins the erased page, and makes the oldest one the erased one.
   private mutating func turnPage() throws(FlashStoreError) {
     let next = ((pages.last?.index ?? -1) + 1) % memory.pageCount
-    // An earlier attempt failed halfway.
-    if pages.contains(where: { $0.index == next }) { try dropOldest() }
+    // An earlier attempt may have failed halfway.
     if !isBlank(next) { try erase(next) }
     try begin(page: next, number: (pages.last?.number ?? 0) + 1)
     if pages.count >= memory.pageCount { try dropOldest() }
