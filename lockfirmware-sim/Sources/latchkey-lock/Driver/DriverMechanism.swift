@@ -11,6 +11,7 @@ final class DriverMechanism: LockMechanism, @unchecked Sendable {
   // Everything here happens on the main queue.
   private(set) var position = BoltPosition.between
   private(set) var door = DoorState.closed
+  var isKnown: Bool { isReady }
   var report: ((LockEvent) -> Void)?
   var turning: BoltTarget? { session.turning }
   private let command: DriverCommand
@@ -24,6 +25,8 @@ final class DriverMechanism: LockMechanism, @unchecked Sendable {
   /// How long to wait before the next start, in milliseconds.
   private var backOff = firstBackOff
   private var ticksSinceReady = 0
+  /// When the driver's lines were last read.
+  private var lastReceived = ContinuousClock.now
   private var isReady = false
   /// What happened before `report` was set.
   private var early: [LockEvent] = []
@@ -105,6 +108,9 @@ final class DriverMechanism: LockMechanism, @unchecked Sendable {
 
   private func receive(_ run: Int) {
     guard run == self.run, let process else { return }
+    let now = ContinuousClock.now
+    session.makeRoom(milliseconds: Int64((now - lastReceived) / .milliseconds(1)))
+    lastReceived = now
     do throws(DriverFault) {
       for line in try process.lines() {
         perform(try session.receive(line))

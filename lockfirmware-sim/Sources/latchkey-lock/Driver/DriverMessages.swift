@@ -55,64 +55,75 @@ enum DriverReport: Equatable {
   case resetButton(isPressed: Bool)
   case enrolmentButton
 
-  private struct Line: Decodable {
-    var type: String
-    var version: Int?
-    var name: String?
-    var id: UInt64?
-    var at: String?
-    var locked: Bool?
-    var unlocked: Bool?
+  // Each message has its own fields. What else a line has is ignored, whatever it is called.
+  private struct Line: Decodable { var type: String }
+  private struct Version: Decodable { var version: Int? }
+  private struct Name: Decodable { var name: String? }
+  fileprivate struct State: Decodable {
+    var locked: Bool
+    var unlocked: Bool
     var door: String?
-    var battery: Int?
+    var battery: Double?
     var tamper: Bool?
     var hand: String?
-    var mode: String?
-    var pressed: Bool?
   }
+  private struct Stopped: Decodable {
+    var id: UInt64
+    var at: String
+  }
+  private struct Pong: Decodable { var id: UInt64 }
+  private struct Mode: Decodable { var mode: String }
+  private struct Reset: Decodable { var pressed: Bool }
 
   init(line: [UInt8]) throws(DriverFault) {
-    guard let read = try? JSONDecoder().decode(Line.self, from: Data(line)) else { throw .unreadable(line) }
-    switch read.type {
+    func read<Fields: Decodable>(_ fields: Fields.Type) throws(DriverFault) -> Fields {
+      guard let read = try? JSONDecoder().decode(fields, from: Data(line)) else { throw .unreadable(line) }
+      return read
+    }
+    switch try read(Line.self).type {
     case "hello":
-      guard read.version == DriverProtocol.version else { throw .wrongVersion(read.version) }
-      self = .hello(name: String((read.name ?? "unnamed").prefix(64)))
+      let version = try read(Version.self).version
+      guard version == DriverProtocol.version else { throw .wrongVersion(version) }
+      self = .hello(name: String((try read(Name.self).name ?? "unnamed").prefix(64)))
     case "state":
-      guard let isLocked = read.locked, let isUnlocked = read.unlocked else { throw .unreadable(line) }
-      guard !(isLocked && isUnlocked) else { throw .contradiction("both of its switches are on") }
-      var door: DoorState?
-      switch read.door {
-      case nil: break
-      case "open": door = .open
-      case "closed": door = .closed
-      default: throw .unreadable(line)
-      }
-      guard (0...100).contains(read.battery ?? 0) else { throw .unreadable(line) }
-      var hand: HandSide?
-      if let side = read.hand {
-        guard let known = HandSide.named(side == "unknown" ? nil : side) else { throw .unreadable(line) }
-        hand = known
-      }
-      self = .state(
-        Sensors(
-          position: isLocked ? .locked : isUnlocked ? .unlocked : .between, door: door,
-          battery: read.battery.map { UInt8($0) }, isCoverOff: read.tamper, hand: hand))
+      guard let sensors = try Sensors(read(State.self)) else { throw .unreadable(line) }
+      self = .state(sensors)
     case "stopped":
-      guard let id = read.id, let at = SimulatedMechanism.positions.first(where: { $0.word == read.at }) else {
+      let stopped = try read(Stopped.self)
+      guard let at = SimulatedMechanism.positions.first(where: { $0.word == stopped.at }) else {
         throw .unreadable(line)
       }
-      self = .stopped(id, at: at.value)
-    case "pong":
-      guard let id = read.id else { throw .unreadable(line) }
-      self = .pong(id)
+      self = .stopped(stopped.id, at: at.value)
+    case "pong": self = .pong(try read(Pong.self).id)
     case "mode":
-      guard let mode = read.mode.flatMap(OperatingMode.named) else { throw .unreadable(line) }
+      guard let mode = OperatingMode.named(try read(Mode.self).mode) else { throw .unreadable(line) }
       self = .mode(mode)
-    case "reset":
-      guard let isPressed = read.pressed else { throw .unreadable(line) }
-      self = .resetButton(isPressed: isPressed)
+    case "reset": self = .resetButton(isPressed: try read(Reset.self).pressed)
     case "enroll": self = .enrolmentButton
     default: throw .unreadable(line)
+    }
+  }
+}
+
+extension DriverReport.Sensors {
+  /// - Returns: `nil` if the fields say what no sensor can.
+  fileprivate init?(_ state: DriverReport.State) throws(DriverFault) {
+    guard !(state.locked && state.unlocked) else { throw .contradiction("both of its switches are on") }
+    position = state.locked ? .locked : state.unlocked ? .unlocked : .between
+    switch state.door {
+    case nil: break
+    case "open": door = .open
+    case "closed": door = .closed
+    default: return nil
+    }
+    if let percent = state.battery {
+      guard (0...100).contains(percent) else { return nil }
+      battery = UInt8(percent)
+    }
+    isCoverOff = state.tamper
+    if let side = state.hand {
+      guard let known = HandSide.named(side == "unknown" ? nil : side) else { return nil }
+      hand = known
     }
   }
 }

@@ -36,15 +36,14 @@ struct DriverSession {
   private var ticksBeforeReady = 0
   /// How many ticks ago the motor was told to stop, or `nil` if it was not.
   private var ticksSinceStop: Int?
-  /// How many lines may still come. Each tick adds some.
-  private var lines = DriverProtocol.lineBurst
+  /// How many lines may still come, in thousandths. Time adds some.
+  private var room = DriverProtocol.lineBurst * 1000
 
   /// The driver has been started.
   mutating func start() -> [Action] { [.send(.hello)] }
 
   /// One `pingMilliseconds` has passed.
   mutating func tick() throws(DriverFault) -> [Action] {
-    lines = min(DriverProtocol.lineBurst, lines + DriverProtocol.linesPerSecond * Int(Self.pingMilliseconds) / 1000)
     guard sensors != nil else {
       ticksBeforeReady += 1
       guard ticksBeforeReady < Self.startTickLimit else {
@@ -83,10 +82,17 @@ struct DriverSession {
     return [.send(.stop)]
   }
 
+  /// So much time has passed since the last lines were read. A lock that stood still finds all lines of that time at once.
+  mutating func makeRoom(milliseconds: Int64) {
+    // A frozen lock reads what fits into the pipe. An hour is more than enough for that.
+    let elapsed = Int(min(max(milliseconds, 0), 3_600_000))
+    room = min(DriverProtocol.lineBurst * 1000, room) + DriverProtocol.linesPerSecond * elapsed
+  }
+
   /// - Parameter line: without its end.
   mutating func receive(_ line: [UInt8]) throws(DriverFault) -> [Action] {
-    guard lines > 0 else { throw .tooManyLines }
-    lines -= 1
+    guard room >= 1000 else { throw .tooManyLines }
+    room -= 1000
     let report = try DriverReport(line: line)
     if case .hello(let name) = report {
       guard !isKnown else { throw .contradiction("it says hello twice") }
@@ -112,11 +118,16 @@ struct DriverSession {
   private mutating func changed(to new: DriverReport.Sensors) -> [Action] {
     guard let old = sensors else {
       sensors = new
-      var actions: [Action] = [.ready(new)]
-      if let battery = new.battery { actions.append(.report(.batteryChanged(battery))) }
-      if let isOpen = new.isCoverOff { actions.append(.report(.tamperChanged(isOpen: isOpen))) }
-      return actions
+      // What an earlier run had sensors for is forgotten with it.
+      return [
+        .ready(new), .report(.batteryChanged(new.battery)), .report(.tamperChanged(isOpen: new.isCoverOff ?? false)),
+      ]
     }
+    var new = new
+    // What is left out has not changed.
+    new.door = new.door ?? old.door
+    new.battery = new.battery ?? old.battery
+    new.isCoverOff = new.isCoverOff ?? old.isCoverOff
     sensors = new
     var actions: [Action] = []
     // The end of a turn is reported by `stopped`.
