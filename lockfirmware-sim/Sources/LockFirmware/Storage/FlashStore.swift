@@ -104,6 +104,25 @@ package struct FlashStore<Memory: Flash> {
     return records
   }
 
+  /// The records that count however old they are, of those that are left.
+  package var landmarks: LockLandmarks {
+    var landmarks = LockLandmarks()
+    for page in pages {
+      var offset = Self.headerByteCount
+      while let entry = nextEntry(page.index, page.number, from: offset, to: page.end) {
+        if entry.kind == Self.recordKind { take(decoding: entry.content, in: &landmarks) }
+        offset = entry.offset + Self.frameByteCount + entry.content.count
+      }
+    }
+    return landmarks
+  }
+
+  private func take(decoding bytes: [UInt8], in landmarks: inout LockLandmarks) {
+    do throws(LockMessageError) { landmarks.take(try LockRecord(decoding: bytes)) } catch {
+      // As above.
+    }
+  }
+
   private func append(decoding bytes: [UInt8], to records: inout [LockRecord]) {
     do throws(LockMessageError) { records.append(try LockRecord(decoding: bytes)) } catch {
       // A record of a later release can't be read here, and is left out.
@@ -129,15 +148,24 @@ package struct FlashStore<Memory: Flash> {
 
   // MARK: Writing
 
-  private mutating func add(
-    _ kind: UInt8, _ content: [UInt8], mayTurn: Bool = true
-  ) throws(FlashStoreError) -> Place {
-    if mayTurn {
-      // An earlier attempt to empty the oldest page failed. The latest page has only copies, and may have to begin again, so nothing
-      // else is written into it before that is done.
-      while pages.count >= memory.pageCount { try dropOldest() }
-      if !fits(content.count) { try turnPage() }
+  private mutating func add(_ kind: UInt8, _ content: [UInt8]) throws(FlashStoreError) -> Place {
+    // An earlier attempt to empty the oldest page failed. The latest page has only copies, and may have to begin again, so nothing
+    // else is written into it before that is done.
+    while pages.count >= memory.pageCount { try dropOldest() }
+    if !fits(content.count) {
+      try turnPage()
+      // The old one of a value is not copied: two of a long value do not fit into one page. It stays until the new one is written.
+      if pages.count >= memory.pageCount { try copyOldest(except: kind) }
     }
+    let place = try write(kind, content)
+    guard pages.count >= memory.pageCount else { return place }
+    if kind != Self.recordKind { remember(place) }
+    // What was to be stored is stored. A page that can't be erased now is erased before it is used.
+    do throws(FlashStoreError) { try dropOldest() } catch {}
+    return place
+  }
+
+  private mutating func write(_ kind: UInt8, _ content: [UInt8]) throws(FlashStoreError) -> Place {
     guard fits(content.count), let last = pages.last else { throw .tooLong }
     // Written in parts, so that a board needs no memory for a second copy. If the power fails between them, the entry
     // fails its check sum.
@@ -162,20 +190,28 @@ package struct FlashStore<Memory: Flash> {
     return last.end + Self.frameByteCount + count <= memory.pageByteCount
   }
 
-  /// Begins the erased page, and makes the oldest one the erased one.
+  /// Begins the erased page.
   private mutating func turnPage() throws(FlashStoreError) {
     let next = ((pages.last?.index ?? -1) + 1) % memory.pageCount
     // An earlier attempt may have failed halfway.
     if !isBlank(next) { try erase(next) }
     try begin(page: next, number: (pages.last?.number ?? 0) + 1)
-    if pages.count >= memory.pageCount { try dropOldest() }
   }
 
   /// Copies the values that are in the oldest page, and erases it.
   private mutating func dropOldest() throws(FlashStoreError) {
     guard let oldest = pages.first else { return }
+    try copyOldest()
+    pages.removeFirst()
+    try erase(oldest.index)
+  }
+
+  /// Copies the values that are in the oldest page into the latest.
+  /// - Parameter key: the value that is about to be replaced, and is not copied.
+  private mutating func copyOldest(except key: UInt8? = nil) throws(FlashStoreError) {
+    guard let oldest = pages.first else { return }
     var hasRestarted = false
-    while let place = values.first(where: { $0.page == oldest.index }) {
+    while let place = values.first(where: { $0.page == oldest.index && $0.key != key }) {
       let content = memory.read(page: place.page, at: place.offset, count: place.count)
       guard fits(content.count) else {
         // The latest page is full of copies that were cut off.
@@ -184,10 +220,8 @@ package struct FlashStore<Memory: Flash> {
         try restartLatest()
         continue
       }
-      remember(try add(place.key, content, mayTurn: false))
+      remember(try write(place.key, content))
     }
-    pages.removeFirst()
-    try erase(oldest.index)
   }
 
   /// Erases the latest page and begins it again. It has only copies, and one of them was cut off.
