@@ -72,6 +72,8 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
   private var current: CBPeripheral?
   private var characteristic: CBCharacteristic?
   private var session: EnrolmentOfPhone<SwiftCryptography>?
+  /// The third message has been written, by which the lock learns this phone's key.
+  private var hasProvenKey = false
   private var reader = FragmentReader()
   private var unwritten: [[UInt8]] = []
   private var cryptography = SwiftCryptography()
@@ -306,6 +308,7 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
     }
     logger.notice("the lock has no room for this phone's key, which is from an earlier enrolment: another one is tried")
     unwritten = []
+    hasProvenKey = false
     begin(peripheral)
     return true
   }
@@ -316,6 +319,7 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
       if message.count == Enrolment.replyByteCount {
         let proof = try session.answer(message, name: Array(ownerName.utf8), using: &cryptography)
         self.session = session
+        hasProvenKey = true
         write(proof, to: peripheral)
       } else {
         let learned = try session.finish(message)
@@ -354,7 +358,8 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
     case .wrongCode: endAttempt(NoAnswer("The lock refuses the code: look at the lock again. It takes few wrong ones."))
     case .badName: endAttempt(NoAnswer("The lock refuses this machine's name, which is not UTF-8."))
     case .noRoom:
-      if beginWithAnotherKey(peripheral) { return }
+      // Before its third message the lock does not know whose key it is, so the key is not at fault.
+      if hasProvenKey, beginWithAnotherKey(peripheral) { return }
       endAttempt(NoAnswer("The lock has no room for another phone; its journal says why."))
     case .closed, .lockedOut, .noCode:
       statuses.append(refusal ?? .closed)

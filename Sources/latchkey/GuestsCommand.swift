@@ -102,6 +102,10 @@ struct InviteGuestCommand: ParsableCommand {
       }
       var parts = DateComponents(year: numbers[0], month: numbers[1], day: numbers[2])
       if numbers.count == 5 { (parts.hour, parts.minute) = (numbers[3], numbers[4]) }
+      if !parts.isValidDate(in: calendar), isSkipped(parts, in: calendar) {
+        throw ValidationError(
+          "\(option) is at no time, because the clocks go forward then: \(text). Choose an hour before or after.")
+      }
       if parts.isValidDate(in: calendar), let date = calendar.date(from: parts) {
         let isWholeDay = numbers.count == 3 && isEnd
         let end = isWholeDay ? calendar.date(byAdding: .day, value: 1, to: date) : date
@@ -109,6 +113,14 @@ struct InviteGuestCommand: ParsableCommand {
       }
     }
     throw ValidationError("\(option) is a date like 2026-11-27, or 2026-11-27 18:00, not \(text).")
+  }
+
+  /// Whether a time would be right in another place, and is left out here, because the clocks go forward.
+  private static func isSkipped(_ parts: DateComponents, in calendar: Calendar) -> Bool {
+    guard let utc = TimeZone(identifier: "UTC") else { return false }
+    var elsewhere = calendar
+    elsewhere.timeZone = utc
+    return parts.isValidDate(in: elsewhere)
   }
 
   private static func weekdays(_ text: String) throws -> UInt8 {

@@ -201,15 +201,24 @@ struct Bench {
     happens(.doorChanged(state))
   }
 
+  /// What the shell reads of the log besides the newest records.
+  private var landmarks: LockLandmarks {
+    var landmarks = LockLandmarks()
+    for record in log { landmarks.take(record) }
+    return landmarks
+  }
+
   /// The lock's power fails, and comes back.
-  mutating func restart(writesUntilPowerFails: Int? = nil) {
+  /// - Parameter isKnown: whether the mechanism has shown its switches by then.
+  mutating func restart(writesUntilPowerFails: Int? = nil, isKnown: Bool = true) {
     unstored = []
     self.writesUntilPowerFails = writesUntilPowerFails
     turning = nil
     offers = [:]
     firmware = LockFirmware(
       configuration, staticKey: lockKey, using: SwiftCryptography(), records: log.suffix(200),
-      trusted: trusted, access: access, awaited: awaited, position: position, door: door, mode: mode, at: time)
+      landmarks: landmarks, trusted: trusted, access: access, awaited: awaited, position: isKnown ? position : nil,
+      door: isKnown ? door : .closed, mode: mode, at: time)
     happens(.timePassed)
   }
 

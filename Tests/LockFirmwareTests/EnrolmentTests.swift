@@ -129,6 +129,41 @@ import Testing
     #expect(bench.access.phones.count == 1 && bench.turns.isEmpty)
   }
 
+  @Test("L5: a phone that was revoked makes room for another one, and stays revoked") func revokedMakesRoom() throws {
+    var bench = try Bench(phoneCount: 1) {
+      $0.enrolmentSecret = Self.code.secret(using: SwiftCryptography.self)
+      $0.capacity.phones = 3
+    }
+    func asked(_ request: LockRequest, _ bench: inout Bench) throws -> LockReplyStatus? {
+      bench.milliseconds += 1
+      bench.happens(.offerRead(Bench.alice))
+      var conversation = try bench.conversation()
+      return try bench.ask(request.encoded, in: &conversation)?.status
+    }
+    let (lost, kept, new) = (Key(), Key(), Key())
+    for phone in [lost, kept] {
+      bench.happens(.enrolmentButton)
+      #expect(try enrol(phone, on: &bench) != nil)
+    }
+    bench.happens(.enrolmentButton)
+    #expect(try enrol(new, on: &bench) == nil)
+    #expect(bench.enrolmentAnswers.last == .noRoom)
+    let alice = OwnerKey(key: .init())
+    #expect(try asked(.introduce(signingKey: alice.publicKey, name: Array("Alice".utf8)), &bench) == .done)
+    let list = try alice.sign(
+      RevocationList(
+        lock: bench.configuration.identity, issuer: alice.publicKey, version: 1,
+        entries: [.phone(Array(lost.publicKey.rawRepresentation.prefix(16)))]))
+    #expect(try asked(.deliver(list.encoded), &bench) == .done)
+    bench.happens(.enrolmentButton)
+    #expect(try enrol(new, on: &bench) != nil)
+    let phones = bench.access.phones.map(\.key)
+    #expect(phones == [kept, new].map { Array($0.publicKey.rawRepresentation) })
+    bench.happens(.enrolmentButton)
+    #expect(try enrol(lost, on: &bench) == nil)
+    #expect(bench.access.phones.map(\.key) == phones)
+  }
+
   @Test(
     "attacks 26, 33: in one window no more enrolments are begun than a lock has time for; the next window has its own")
   func starts() throws {

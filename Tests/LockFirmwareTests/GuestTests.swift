@@ -146,6 +146,19 @@ import Testing
     #expect(party.bench.turns.isEmpty)
   }
 
+  @Test("L5: a list that would leave a lock without owners is refused") func lastOwner() throws {
+    var party = try GuestParty()
+    let phones = party.bench.keys.map { Array($0.publicKey.rawRepresentation.prefix(16)) }
+    let all = try party.list(1, phones.map { .phone($0) })
+    #expect(try party.tell(.deliver(all.encoded)) == .notBelieved)
+    #expect(party.bench.access.lists.isEmpty)
+    // Another owner is left.
+    let others = try party.list(1, [.phone(phones[1])])
+    #expect(try party.tell(.deliver(others.encoded)) == .done)
+    try party.bench.command(.unlock, 1)
+    #expect(party.bench.turns.count == 1)
+  }
+
   @Test("attack 16: what an owner revokes does not open any more, whoever brought the list") func revoked() throws {
     var party = try GuestParty()
     let grant = try party.grant()

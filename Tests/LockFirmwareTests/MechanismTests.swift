@@ -207,8 +207,33 @@ import Testing
     bench.happens(.tamperChanged(isOpen: true))
     #expect(bench.alarms == [.frontEscutcheonRemoved])
     bench.happens(.tamperChanged(isOpen: false))
+    bench.pass(9)
+    #expect(bench.firmware.alarms == [.frontEscutcheonRemoved])
+    bench.pass(2)
     #expect(bench.firmware.alarms.isEmpty)
     #expect(bench.log.map(\.kind) == [.alarm, .alarmCleared])
+  }
+
+  @Test("attack 43: whoever plays with the cover's contact, or a switch that flickers, fills no log") func flutter()
+    throws
+  {
+    var bench = try Bench()
+    for _ in 0..<200 {
+      bench.happens(.tamperChanged(isOpen: true))
+      bench.pass(0.5)
+      bench.happens(.tamperChanged(isOpen: false))
+      bench.happens(.boltFound(.between))
+      bench.pass(0.5)
+      bench.happens(.boltFound(.locked))
+    }
+    #expect(bench.log.map(\.kind) == [.alarm])
+    #expect(bench.firmware.lockState == .locked)
+    // What it hides is nothing: a bolt that arrives elsewhere is recorded.
+    bench.happens(.boltFound(.between))
+    bench.happens(.boltFound(.unlocked))
+    #expect(bench.log.map(\.kind) == [.alarm, .movement])
+    bench.happens(.boltFound(.locked))
+    #expect(bench.log.map(\.kind) == [.alarm, .movement, .movement])
   }
 
   @Test("attack 43: strangers who reach the limit of wrong writes are an alarm, once in ten minutes")

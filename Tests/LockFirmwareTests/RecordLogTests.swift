@@ -23,6 +23,30 @@ import Testing
     try RecordLog(path: path, limit: limit, logger: logger)
   }
 
+  @Test("L5: where the bolt went last is known over restarts and new files, however many records followed")
+  func landmarks()
+    throws
+  {
+    try inFolder {
+      func chatter(_ index: UInt64) -> LockRecord {
+        LockRecord(
+          .access, index: index, unixSeconds: 0, target: .locked, cause: .phone, result: .done,
+          phone: LockRecord.nobody, operation: 0, detail: AccessChange.clockSet.rawValue)
+      }
+      do {
+        let log = try open(limit: 300)
+        for index in 1...5 as ClosedRange<UInt64> { try log.append(record(index)) }
+        for index in 6...800 as ClosedRange<UInt64> { try log.append(chatter(index)) }
+        #expect(log.landmarks.records.map(\.index) == [5])
+      }
+      let log = try open(limit: 300)
+      #expect(log.latest.first?.index ?? 0 > 5)
+      #expect(log.landmarks.records.map(\.index) == [5])
+      try log.append(record(801))
+      #expect(log.landmarks.records.map(\.index) == [801])
+    }
+  }
+
   private func log(_ count: UInt64) throws {
     let log = try open()
     for index in 1...count { try log.append(record(index)) }

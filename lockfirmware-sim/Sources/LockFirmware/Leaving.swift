@@ -65,8 +65,10 @@ extension LockFirmware {
     }
     if mode == .passage {
       // A bolt between its ends is still taken to its end.
-      departures.removeAll()
-      if position == .unlocked { relockDue = nil }
+      if position == .unlocked {
+        departures.removeAll()
+        relockDue = nil
+      }
     }
     // A phone that is still here has the bolt locked when it leaves.
     if !configuration.locksOnAnyDeparture, links.contains(where: { $0.phone != nil }) {

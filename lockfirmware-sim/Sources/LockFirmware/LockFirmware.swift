@@ -52,6 +52,10 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   package internal(set) var isMechanismFailed = false
   /// The switches' position before the mechanism failed.
   var positionBeforeFailure: BoltPosition?
+  /// What the log says, until something is known of the mechanism for the first time.
+  var recovered: Recovered?
+  /// The bolt was found between its ends, and nothing else has happened to it or the door since.
+  var slip: Slip?
   package internal(set) var battery = Battery()
   package internal(set) var mode: OperatingMode
   /// The alarms whose reasons still exist.
@@ -63,6 +67,8 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   var ajarDue: Int64?
   /// When the reset button has been held for long enough.
   var resetDue: Int64?
+  /// When the alarm about the cover ends, if its contact stays quiet.
+  var coverQuietDue: Int64?
   /// When writes of strangers were last alarming.
   var wrongCodeAlarmAt: Int64?
   var departures: [Departure] = []
@@ -77,16 +83,18 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   /// A lock that has just started.
   /// - Parameters:
   /// - records: the newest records of its log, oldest first; `LockLimit.operations * 3` are enough.
+  /// - landmarks: the records of its log that count however old they are.
   /// - trusted: what the last run stored by `storeTrusted`.
   /// - access: what the last run stored by `storeAccess`.
   /// - awaited: what the last run stored by `storeAwaited`.
-  /// - position: what the bolt's switches report. It takes precedence over the log.
+  /// - position: what the bolt's switches report, which takes precedence over the log. `nil` if nothing is known of them yet: then
+  ///   `mechanismRestored` tells, and nothing moves before that.
   /// - mode: what the last run stored by `storeMode`.
   package init(
     _ configuration: LockConfiguration, staticKey: Cryptography.PrivateKey, using cryptography: Cryptography,
-    records: [LockRecord], trusted: [TrustedCentral] = [], access: AccessState = AccessState(),
-    awaited: AwaitedPhone? = nil, position: BoltPosition, door: DoorState, mode: OperatingMode = .normal,
-    at time: LockTime
+    records: [LockRecord], landmarks: LockLandmarks = LockLandmarks(), trusted: [TrustedCentral] = [],
+    access: AccessState = AccessState(), awaited: AwaitedPhone? = nil, position: BoltPosition?, door: DoorState,
+    mode: OperatingMode = .normal, at time: LockTime
   ) {
     let door = door.inAnswer
     self.mode = mode
@@ -102,17 +110,18 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     self.configuration = configuration
     self.staticKey = staticKey
     self.cryptography = cryptography
-    self.position = position
+    self.position = position ?? .between
     self.door = door
     doorWatch = DoorWatch(
       isOnlyWay: configuration.isOnlyWayOut, door: door, limit: configuration.capacity.trustedCentrals)
     self.time = time
     nextRecordIndex = (records.last?.index ?? 0) + 1
     _ = failures.limitGuests(to: configuration.capacity.guestsCentrals, besides: ownersPhones)
-    recover(records, awaited)
+    let first = records.first?.index ?? .max
+    let recovered = recover(landmarks.records.filter { $0.index < first } + records, awaited)
     takeBackUnmovedUse(after: records.last?.index ?? 0)
     recordMissingChange(records)
-    doorRests(after: records)
+    if let position { settle(recovered, position, door) } else { self.recovered = recovered }
   }
 
   /// The bolt's position, for anyone who asks.
@@ -145,8 +154,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     case .mechanismFailed: mechanismFailed()
     case .mechanismRestored(let position, let door): mechanismRestored(position, door)
     case .batteryChanged(let percent): batteryChanged(percent)
-    case .tamperChanged(let isOpen):
-      if isOpen { raiseAlarm(.frontEscutcheonRemoved) } else { clearAlarm(.frontEscutcheonRemoved) }
+    case .tamperChanged(let isOpen): coverChanged(isOff: isOpen)
     case .modeSet(let mode): set(mode)
     case .resetButton(let isPressed): resetButton(isPressed: isPressed)
     case .enrolmentButton: enrolmentButton()
@@ -158,6 +166,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     watchTurn()
     watchDoor()
     watchResetButton()
+    watchCover()
     watchEnrolment()
     settleUses()
     noteWhoIsHere()
@@ -184,6 +193,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     consider(relockDue)
     consider(ajarDue)
     consider(resetDue)
+    consider(coverQuietDue)
     consider(enrolment.openUntil)
     consider(enrolment.lockedOutUntil)
     if case .turning(let deadline) = movement?.phase { consider(deadline) }
@@ -192,39 +202,31 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
 
   var now: Int64 { time.milliseconds }
 
-  /// Restores the state from the log and the bolt's switches.
-  private mutating func recover(_ records: [LockRecord], _ stored: AwaitedPhone?) {
-    var open: LockRecord?
-    // The positions in which the log explains the bolt. Empty if the log says nothing.
-    var explained: [BoltPosition] = []
-    // The lock's own decision to lock, until it is carried out.
-    var owesLocking = false
+  /// Restores from the log what does not depend on the bolt's switches.
+  private mutating func recover(_ records: [LockRecord], _ stored: AwaitedPhone?) -> Recovered {
+    var recovered = Recovered()
     // The log says who had the bolt unlocked, and not who was here when a hand opened it.
-    if let stored, records.first.map({ stored.record < $0.index }) ?? true { awaited = stored.phone }
+    var stored = stored
+    if records.isEmpty { awaited = stored?.phone }
     for record in records {
+      if let earlier = stored, earlier.record < record.index {
+        awaited = awaited ?? earlier.phone
+        stored = nil
+      }
       if record.isMovementDone { latestMovement = record }
+      recovered.take(record)
       let key = OperationMemory.Key(phone: record.phone, operation: record.operation)
       switch record.kind {
       case .movement:
-        let isDone = record.cause == .hand || record.cause == .unexplained
-        open = isDone ? nil : record
-        if isDone { explained = [.between] } else if !explained.contains(.between) { explained.append(.between) }
-        explained.append(record.target.position)
         switch (record.target, record.cause) {
         case (.unlocked, let cause): awaited = cause == .phone ? record.phone : nil
         case (.locked, .hand), (.locked, .unexplained): awaited = nil
         // Until the bolt has arrived, the phone that unlocked has left an unlocked door.
         case (.locked, _): break
         }
-        owesLocking = record.target == .locked && (record.cause == .leaving || record.cause == .relock)
         if record.cause == .phone { operations.remember(key, .failed) }
       case .outcome:
-        open = nil
-        if record.result == .done { explained = [record.target.position] }
-        if record.target == .locked, record.result == .done {
-          awaited = nil
-          owesLocking = false
-        }
+        if record.target == .locked, record.result == .done { awaited = nil }
         if record.cause == .phone { operations.remember(key, record.result) }
       case .command:
         // A phone that wanted the bolt unlocked, and found it so, also counts as awaited.
@@ -235,7 +237,19 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
       }
       if let stored, stored.record == record.index { awaited = awaited ?? stored.phone }
     }
-    if let open {
+    return recovered
+  }
+
+  /// Compares the log with the bolt's switches and the door's sensor, as soon as they are known.
+  mutating func settle(_ recovered: Recovered, _ position: BoltPosition, _ door: DoorState) {
+    self.recovered = nil
+    self.position = position
+    if door != self.door {
+      self.door = door
+      doorWatch = DoorWatch(
+        isOnlyWay: configuration.isOnlyWayOut, door: door, limit: configuration.capacity.trustedCentrals)
+    }
+    if let open = recovered.open {
       // The previous run ended between the record and the end of the turn. The switches show how far the bolt got.
       let result: LockResult = position == open.target.position ? .done : .failed
       effects.append(.note(.turnWasInterrupted(record: open.index)))
@@ -246,24 +260,73 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
         operations.remember(OperationMemory.Key(phone: open.phone, operation: open.operation), result)
       }
     }
-    if !explained.isEmpty, !explained.contains(position) { recordFound(position) }
+    if !recovered.explained.isEmpty, !recovered.explained.contains(position) { recordFound(position) }
     // The log does not say whether a phone was here when it was locked. Every locking counts, except the lock's own
     // behind its owner.
-    let latest = records.last { $0.kind == .movement && $0.target == .locked }
+    let latest = recovered.locking
     isLockedAtHome = position == .locked && latest.map { $0.cause != .leaving } ?? false
     // A door can't have been opened meanwhile, because its bolt is locked.
     if position == .locked, door == .closed, let latest, latest.cause == .hand {
       isLockedFromInside = latest.detail == HandSide.inside.rawValue
     }
-    if position == .between { relockDue = now + configuration.leavingDelayMilliseconds }
+    if position == .between {
+      slip = Slip(from: nil, at: now, relockDue: nil)
+      relockDue = now + configuration.leavingDelayMilliseconds
+    }
     if position == .unlocked {
       if let awaited {
         let departure = Departure(phone: awaited, due: now + configuration.retryDelayMilliseconds)
         departures = [departure]
         presumed = departure
       }
-      let delay = owesLocking ? configuration.retryDelayMilliseconds : configuration.relockDelayMilliseconds
+      let delay =
+        recovered.owesLocking ? configuration.retryDelayMilliseconds : configuration.relockDelayMilliseconds
       relockDue = delay.map { now + $0 }
+    }
+    doorRests(recovered.doorAlarms)
+  }
+}
+
+/// What the log says of the bolt and the door, until it is compared with the switches.
+struct Recovered: Sendable {
+  /// A turn whose end is not in the log.
+  var open: LockRecord?
+  /// The positions in which the log explains the bolt. Empty if the log says nothing.
+  var explained: [BoltPosition] = []
+  /// The lock's own decision to lock, until it is carried out.
+  var owesLocking = false
+  /// The latest movement that locked, or was to lock.
+  var locking: LockRecord?
+  /// The alarms about the door that stand.
+  var doorAlarms: [LockAlarm] = []
+
+  mutating func take(_ record: LockRecord) {
+    switch record.kind {
+    case .movement:
+      let isDone = record.cause == .hand || record.cause == .unexplained
+      open = isDone ? nil : record
+      if isDone {
+        explained = [.between]
+      } else if explained.isEmpty {
+        // Nothing is known of where the bolt was before its first turn.
+        explained = [.between, record.target == .locked ? .unlocked : .locked]
+      } else if !explained.contains(.between) {
+        explained.append(.between)
+      }
+      explained.append(record.target.position)
+      owesLocking = record.target == .locked && (record.cause == .leaving || record.cause == .relock)
+      if record.target == .locked { locking = record }
+    case .outcome:
+      open = nil
+      if record.result == .done { explained = [record.target.position] }
+      if record.target == .locked, record.result == .done { owesLocking = false }
+    case .alarm, .alarmCleared:
+      guard let alarm = LockAlarm(rawValue: record.detail), alarm == .doorForcedOpen || alarm == .doorAjar else {
+        return
+      }
+      doorAlarms.removeAll { $0 == alarm }
+      if record.kind == .alarm { doorAlarms.append(alarm) }
+    case .command, .access, .mode: break
     }
   }
 }

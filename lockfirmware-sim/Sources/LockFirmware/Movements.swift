@@ -230,11 +230,13 @@ extension LockFirmware {
         return boltFound(position)
       }
       self.position = position
+      slip = nil
       arrived(late)
       return append(
         .outcome, target: late.target, cause: late.cause, result: .done, key: late.key, then: .nothing)
     }
     self.position = position
+    slip = nil
     guard position == current.target.position else {
       effects.append(.note(.boltJammed(current.target, cause: current.cause, record: current.record)))
       // After its owner has left, a jammed bolt is reported even if this alarm was raised before, because the door
@@ -331,6 +333,7 @@ extension LockFirmware {
     guard position != self.position else { return }
     if let movement, movement.phase != .recording { return }
     self.position = position
+    slip = nil
     overdue = nil
     isLockedFromInside = position == .locked && side == .inside && door == .closed
     if position == .unlocked { endPrivacy() }

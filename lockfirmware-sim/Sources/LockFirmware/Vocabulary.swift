@@ -147,6 +147,10 @@ package enum LockLimit {
   package static let lookPauseMilliseconds: Int64 = 1_000
   /// The least time between two alarms about strangers' writes, in milliseconds, so that a flood does not fill the log.
   package static let wrongCodeAlarmPauseMilliseconds: Int64 = 600_000
+  /// A bolt that was between its ends for no longer than this, and is back where it was, has not moved, in milliseconds.
+  package static let flickerMilliseconds: Int64 = 2_000
+  /// How long the cover must stay on before its alarm ends, in milliseconds.
+  package static let coverQuietMilliseconds: Int64 = 10_000
   /// How long the reset button must be held, in milliseconds.
   package static let resetHoldMilliseconds: Int64 = 10_000
   /// How long the button opens the window for enrolments, in milliseconds.

@@ -16,6 +16,8 @@ import Logging
 package final class RecordLog {
   /// The newest records, oldest first; enough for the firmware to restore its state.
   package private(set) var latest: [LockRecord]
+  /// The records that the firmware needs besides these.
+  package private(set) var landmarks: LockLandmarks
   /// How many records the lock has ever made.
   package var recordCount: UInt64 { latest.last?.index ?? 0 }
   let path: String
@@ -81,6 +83,7 @@ package final class RecordLog {
     // From here on `deinit` closes it, even if this throws.
     descriptor = opened
     latest = content.latest
+    landmarks = content.landmarks
     countInFile = content.recordCount
     length = off_t(content.validByteCount)
     if content.validByteCount < bytes.count { try keepAside(Array(bytes[content.validByteCount...])) }
@@ -91,6 +94,20 @@ package final class RecordLog {
     }
     try beginnings.add(chain.base)
     reserve.take()
+    if !landmarks.hasMovement { readLandmarks(of: content.latest) }
+  }
+
+  /// The bolt has not moved since the file was begun. Where it went before that is in an older one.
+  private func readLandmarks(of newer: [LockRecord]) {
+    var found = LockLandmarks()
+    for file in olderFiles().reversed() {
+      guard let bytes = FileManager.default.contents(atPath: file.path) else { continue }
+      found = RecordLogFormat.read(Array(bytes), path: file.path).landmarks
+      if found.hasMovement { break }
+    }
+    // The newest records are in both files.
+    for record in newer { found.take(record) }
+    landmarks = found
   }
 
   deinit {
@@ -123,6 +140,7 @@ package final class RecordLog {
     countInFile += 1
     chain.append(record.encoded)
     latest.append(record)
+    landmarks.take(record)
     if latest.count > RecordLogFormat.keptCount { latest.removeFirst() }
   }
 

@@ -63,6 +63,7 @@ package enum RecordLogFormat {
   struct Content {
     /// The newest records, oldest first.
     var latest: [LockRecord] = []
+    var landmarks = LockLandmarks()
     var recordCount = 0
     /// Where the records end. A partial record may follow.
     var validByteCount = 0
@@ -134,6 +135,7 @@ package enum RecordLogFormat {
         break
       }
       content.latest.append(record)
+      content.landmarks.take(record)
       if content.latest.count >= 2 * keptCount { content.latest.removeFirst(keptCount) }
       content.recordCount += 1
       content.validByteCount += entryByteCount

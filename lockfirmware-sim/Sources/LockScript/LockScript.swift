@@ -183,8 +183,8 @@ package struct LockScript<Cryptography: ScriptCryptography> {
     waiting = []
     guard let records = store.restart() else { return }
     firmware = LockFirmware(
-      configuration, staticKey: lockKey, using: cryptography, records: records, trusted: trusted, access: access,
-      awaited: awaited, position: position, door: door, mode: mode,
+      configuration, staticKey: lockKey, using: cryptography, records: records, landmarks: store.landmarks,
+      trusted: trusted, access: access, awaited: awaited, position: position, door: door, mode: mode,
       at: LockTime(milliseconds: milliseconds, unixSeconds: milliseconds / 1000))
     happens(.timePassed)
     store.checkBolt(position)

@@ -31,6 +31,8 @@ struct WitnessedStore {
   /// Lets the power fail after this many more bytes have been programmed.
   mutating func cutPower(after byteCount: Int) { store.cutPower(after: byteCount) }
 
+  var landmarks: LockLandmarks { store.landmarks }
+
   func value(of key: FlashKey) -> [UInt8]? { store.value(of: key) }
 
   mutating func keep(_ key: FlashKey, _ bytes: [UInt8]) {

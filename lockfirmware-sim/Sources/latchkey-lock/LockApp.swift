@@ -58,8 +58,8 @@ final class LockApp: @unchecked Sendable {
     self.logger = logger
     firmware = LockFirmware(
       configuration, staticKey: keys.staticKey, using: SwiftCryptography(), records: log.latest,
-      trusted: trusted.read(), access: try access.read(), awaited: settings.awaited, position: mechanism.position,
-      door: mechanism.door, mode: settings.mode,
+      landmarks: log.landmarks, trusted: trusted.read(), access: try access.read(), awaited: settings.awaited,
+      position: mechanism.isKnown ? mechanism.position : nil, door: mechanism.door, mode: settings.mode,
       at: LockTime(time))
   }
 

@@ -129,20 +129,29 @@ extension LockFirmware {
     do throws(LockSessionError) { phone = try session.accept(message) } catch {
       return error == .malformed ? refuseEnrolment(central, .badName) : codeWasWrong(central)
     }
-    guard !isRevoked(phone: phone.key), isOwner(phone.key) || phoneCount < configuration.capacity.phones else {
+    let previous = access
+    guard !isRevoked(phone: phone.key), isOwner(phone.key) || makeRoomForPhone() else {
       return refuseEnrolment(central, .noRoom)
     }
     closeEnrolment(.phoneEnrolled)
     enrolment.completing = (central, session)
     effects.append(.respondToEnrolment(central, .open))
-    let previous = access
     access.phones.removeAll { $0.key == phone.key }
     if !configuration.enrolledPhones.contains(phone.key) { access.phones.append(phone) }
     change(
       .phoneEnrolled, about: phone.key, then: .enrolled(Enrolled(central: central, phone: phone), previous))
   }
 
-  private var phoneCount: Int { configuration.enrolledPhones.count + access.phones.count }
+  /// If there are too many phones, the oldest revoked one is forgotten. It opened nothing, and its key stays on the list of whoever
+  /// revoked it.
+  /// - Returns: whether there is room for another one.
+  private mutating func makeRoomForPhone() -> Bool {
+    let count = configuration.enrolledPhones.count { !isRevoked(phone: $0) } + access.phones.count
+    guard count >= configuration.capacity.phones else { return true }
+    guard let oldest = access.phones.firstIndex(where: { isRevoked(phone: $0.key) }) else { return false }
+    access.phones.remove(at: oldest)
+    return true
+  }
 
   /// Each wrong code is a guess, and there are few in one window.
   private mutating func codeWasWrong(_ central: CentralIdentifier) {

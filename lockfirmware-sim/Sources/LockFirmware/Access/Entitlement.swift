@@ -119,6 +119,11 @@ extension LockFirmware {
       access = previous
       return reply(asked, .noRoom)
     }
+    guard ownersPhones.contains(where: { isOwner($0) }) else {
+      // Nobody could take it back.
+      access = previous
+      return reply(asked, .notBelieved)
+    }
     store(asked, .listAccepted, number: list.version, previous)
   }
 

@@ -48,6 +48,23 @@ extension LockFirmware {
       .alarm, target: .locked, cause: .unexplained, result: .done, key: nil, detail: alarm.rawValue, then: continuation)
   }
 
+  /// The contact of the cover has changed. It can be reached from outside, and may flutter, so the alarm ends only when it has been
+  /// quiet for a while. Otherwise whoever plays with it would fill the log.
+  mutating func coverChanged(isOff: Bool) {
+    coverQuietDue = nil
+    if isOff {
+      raiseAlarm(.frontEscutcheonRemoved)
+    } else if alarms.contains(.frontEscutcheonRemoved) {
+      coverQuietDue = now + LockLimit.coverQuietMilliseconds
+    }
+  }
+
+  mutating func watchCover() {
+    guard let due = coverQuietDue, due <= now else { return }
+    coverQuietDue = nil
+    clearAlarm(.frontEscutcheonRemoved)
+  }
+
   /// Strangers must wait. That is alarming, but not again and again.
   mutating func tooManyWrongCodes() {
     if let last = wrongCodeAlarmAt, now - last < LockLimit.wrongCodeAlarmPauseMilliseconds { return }

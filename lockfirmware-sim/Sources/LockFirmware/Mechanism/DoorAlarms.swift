@@ -15,6 +15,9 @@ extension LockFirmware {
 
   /// The door begins to be open or closed.
   mutating func doorMoves(to state: DoorState) {
+    let wasLocked = position == .locked || slip?.from == .locked
+    // A bolt that slipped, and a door that moved meanwhile: that is no flicker.
+    slip?.from = nil
     if state == .closed {
       ajarDue = nil
       clearAlarm(.doorAjar)
@@ -25,17 +28,13 @@ extension LockFirmware {
     endPrivacy()
     ajarDue = configuration.ajarDelayMilliseconds.map { now + $0 }
     // A bolt that turns may already be out of the frame.
-    if position == .locked, movement == nil, !isMechanismFailed { raiseAlarm(.doorForcedOpen) }
+    if wasLocked, movement == nil, !isMechanismFailed { raiseAlarm(.doorForcedOpen) }
   }
 
   /// The lock has just started. An alarm about the door that the log does not end still counts if the door is open:
   /// whoever forces a door must not get rid of the alarm by cutting the lock's power.
-  mutating func doorRests(after records: [LockRecord]) {
-    for alarm in [LockAlarm.doorForcedOpen, .doorAjar] {
-      let latest = records.last {
-        ($0.kind == .alarm || $0.kind == .alarmCleared) && $0.detail == alarm.rawValue
-      }
-      guard latest?.kind == .alarm else { continue }
+  mutating func doorRests(_ standing: [LockAlarm]) {
+    for alarm in standing {
       alarms.append(alarm)
       // Somebody shut the door while the lock had no power.
       if door != .open { clearAlarm(alarm) }

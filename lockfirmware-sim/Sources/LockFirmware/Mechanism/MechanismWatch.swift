@@ -1,5 +1,14 @@
 import LockProtocol
 
+/// A bolt that was found between its ends.
+struct Slip: Sendable {
+  /// Where it was before, or `nil` if that is not known.
+  var from: BoltPosition?
+  var at: Int64
+  /// What was due before.
+  var relockDue: Int64?
+}
+
 /// A mechanism that fails, and positions that nothing explains. The lock says that it is locked only if a mechanism
 /// shows it. It never shows another position without a record of it.
 extension LockFirmware {
@@ -8,6 +17,7 @@ extension LockFirmware {
     guard !isMechanismFailed else { return }
     isMechanismFailed = true
     positionBeforeFailure = position
+    slip = nil
     position = .between
     overdue = nil
     // A driver that is gone tells nobody that the button was let go.
@@ -23,6 +33,12 @@ extension LockFirmware {
 
   /// The mechanism answers again.
   mutating func mechanismRestored(_ found: BoltPosition, _ door: DoorState) {
+    if let recovered {
+      isMechanismFailed = false
+      positionBeforeFailure = nil
+      clearAlarm(.mechanismFailed)
+      return settle(recovered, found, door.inAnswer)
+    }
     guard isMechanismFailed else {
       if door.inAnswer != self.door { doorChanged(door) }
       return boltFound(found)
@@ -42,7 +58,10 @@ extension LockFirmware {
     lockAttempts = 0
     hasGivenUpLocking = false
     // The lock need not wait long after a turn that failed with the mechanism, because the bolt is not jammed.
-    if found == .between { relockDue = min(relockDue ?? .max, now + configuration.leavingDelayMilliseconds) }
+    if found == .between {
+      slip = Slip(from: nil, at: now, relockDue: relockDue)
+      relockDue = min(relockDue ?? .max, now + configuration.leavingDelayMilliseconds)
+    }
   }
 
   /// The switches show a position that neither the motor nor a hand accounts for.
@@ -51,9 +70,16 @@ extension LockFirmware {
     guard !isMechanismFailed, found != position else { return }
     if found == .between {
       // Somebody is turning it, or it slips. It is thrown again unless it arrives somewhere.
+      slip = Slip(from: position, at: now, relockDue: relockDue)
       position = .between
       lockingWatch.forgetAll()
       relockDue = relockDue ?? now + configuration.leavingDelayMilliseconds
+    } else if let slip, slip.from == found, now - slip.at <= LockLimit.flickerMilliseconds {
+      // A switch that flickers, or a thumb-turn that somebody touched. Nothing has moved, and a record of each time would fill the log.
+      self.slip = nil
+      position = found
+      relockDue = slip.relockDue
+      if found == .locked { isLockedAtHome = true }
     } else {
       recordFound(found)
     }
@@ -62,6 +88,9 @@ extension LockFirmware {
   /// Records a position that was found, as a movement by nobody known.
   mutating func recordFound(_ found: BoltPosition) {
     position = found
+    // What was due for a bolt half way is not due for one that has arrived.
+    if let slip { relockDue = slip.relockDue }
+    slip = nil
     overdue = nil
     let target: BoltTarget = found == .locked ? .locked : .unlocked
     if found != .between {
@@ -74,6 +103,8 @@ extension LockFirmware {
     lockingWatch.forgetAll()
     awaited = nil
     if found == .unlocked {
+      // Somebody at the door has done it, with the thumb-turn or a key.
+      endPrivacy()
       relockDue = relockDue ?? configuration.relockDelayMilliseconds.map { now + $0 }
     }
   }

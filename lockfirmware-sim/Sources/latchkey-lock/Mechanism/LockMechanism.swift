@@ -5,6 +5,8 @@ import LockProtocol
 protocol LockMechanism: AnyObject {
   /// The bolt's position according to its switches; `between` while nothing is known of it.
   var position: BoltPosition { get }
+  /// Whether the switches have been read since the start.
+  var isKnown: Bool { get }
   var door: DoorState { get }
   /// The position to which the motor is turning the bolt, or `nil` if it does not turn.
   var turning: BoltTarget? { get }
@@ -23,6 +25,7 @@ protocol LockMechanism: AnyObject {
 }
 
 extension LockMechanism {
+  var isKnown: Bool { true }
   var positionWord: String { SimulatedMechanism.positions.first { $0.value == position }?.word ?? "between" }
   var doorWord: String { SimulatedMechanism.doors.first { $0.value == door }?.word ?? "open" }
 }
