@@ -128,6 +128,7 @@ import Testing
     var bench = try Bench()
     bench.happens(.linkUp(Bench.alice))
     try bench.command(.unlock, 1)
+    bench.position = .locked
     bench.restart()
     #expect(bench.log.map(\.kind) == [.movement, .outcome])
     #expect(bench.log.last?.result == .failed)
