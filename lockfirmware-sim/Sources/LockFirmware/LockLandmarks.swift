@@ -1,3 +1,5 @@
+import LockProtocol
+
 /// The records of a log that a start needs however old they are: where the bolt went last, whether it arrived, and which alarms about
 /// the door stand. Records of other things, which anybody may cause, push them out of the newest ones.
 package struct LockLandmarks: Equatable, Sendable {
