@@ -202,10 +202,10 @@ struct Bench {
   }
 
   /// What the shell reads of the log besides the newest records.
-  private var landmarks: LockLandmarks {
+  private var landmarks: [LockRecord] {
     var landmarks = LockLandmarks()
     for record in log { landmarks.take(record) }
-    return landmarks
+    return landmarks.records
   }
 
   /// The lock's power fails, and comes back.

@@ -1,7 +1,8 @@
 import LockProtocol
 
-/// A value in memory of its own. Most links do not have it, and a board has no room to reserve for it in each link.
-private final class Boxed<Value: Sendable>: Sendable {
+/// A value in memory of its own. It is seldom there, and a board has no room to reserve for it in each link, or in each copy of the lock's
+/// state on its stack.
+final class Boxed<Value: Sendable>: Sendable {
   let value: Value
 
   init(_ value: Value) { self.value = value }

@@ -53,7 +53,11 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   /// The switches' position before the mechanism failed.
   var positionBeforeFailure: BoltPosition?
   /// What the log says, until something is known of the mechanism for the first time.
-  var recovered: Recovered?
+  var recovered: Recovered? {
+    get { recoveredBox?.value }
+    set { recoveredBox = newValue.map { Boxed($0) } }
+  }
+  private var recoveredBox: Boxed<Recovered>?
   /// The bolt was found between its ends, and nothing else has happened to it or the door since.
   var slip: Slip?
   package internal(set) var battery = Battery()
@@ -83,7 +87,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   /// A lock that has just started.
   /// - Parameters:
   /// - records: the newest records of its log, oldest first; `LockLimit.operations * 3` are enough.
-  /// - landmarks: the records of its log that count however old they are.
+  /// - landmarks: the records of its log that count however old they are (`LockLandmarks`).
   /// - trusted: what the last run stored by `storeTrusted`.
   /// - access: what the last run stored by `storeAccess`.
   /// - awaited: what the last run stored by `storeAwaited`.
@@ -92,7 +96,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   /// - mode: what the last run stored by `storeMode`.
   package init(
     _ configuration: LockConfiguration, staticKey: Cryptography.PrivateKey, using cryptography: Cryptography,
-    records: [LockRecord], landmarks: LockLandmarks = LockLandmarks(), trusted: [TrustedCentral] = [],
+    records: [LockRecord], landmarks: [LockRecord] = [], trusted: [TrustedCentral] = [],
     access: AccessState = AccessState(), awaited: AwaitedPhone? = nil, position: BoltPosition?, door: DoorState,
     mode: OperatingMode = .normal, at time: LockTime
   ) {
@@ -118,7 +122,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     nextRecordIndex = (records.last?.index ?? 0) + 1
     _ = failures.limitGuests(to: configuration.capacity.guestsCentrals, besides: ownersPhones)
     let first = records.first?.index ?? .max
-    let recovered = recover(landmarks.records.filter { $0.index < first } + records, awaited)
+    let recovered = recover(landmarks.filter { $0.index < first } + records, awaited)
     takeBackUnmovedUse(after: records.last?.index ?? 0)
     recordMissingChange(records)
     if let position { settle(recovered, position, door) } else { self.recovered = recovered }

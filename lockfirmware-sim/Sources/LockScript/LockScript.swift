@@ -183,7 +183,7 @@ package struct LockScript<Cryptography: ScriptCryptography> {
     waiting = []
     guard let records = store.restart() else { return }
     firmware = LockFirmware(
-      configuration, staticKey: lockKey, using: cryptography, records: records, landmarks: store.landmarks,
+      configuration, staticKey: lockKey, using: cryptography, records: records, landmarks: store.landmarks.records,
       trusted: trusted, access: access, awaited: awaited, position: position, door: door, mode: mode,
       at: LockTime(milliseconds: milliseconds, unixSeconds: milliseconds / 1000))
     happens(.timePassed)

@@ -58,7 +58,7 @@ final class LockApp: @unchecked Sendable {
     self.logger = logger
     firmware = LockFirmware(
       configuration, staticKey: keys.staticKey, using: SwiftCryptography(), records: log.latest,
-      landmarks: log.landmarks, trusted: trusted.read(), access: try access.read(), awaited: settings.awaited,
+      landmarks: log.landmarks.records, trusted: trusted.read(), access: try access.read(), awaited: settings.awaited,
       position: mechanism.isKnown ? mechanism.position : nil, door: mechanism.door, mode: settings.mode,
       at: LockTime(time))
   }
