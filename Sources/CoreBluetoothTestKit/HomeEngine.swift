@@ -152,11 +152,7 @@ final class HomeEngine: @unchecked Sendable {
     guard let machine = machines[name] else { return }
     note(name, .text("system.restarted"))
     let processes = machine.apps.values.compactMap(\.process)
-    for process in processes {
-      process.link = nil
-      process.events = []
-      process.tell { $0.linkDidDetach() }
-    }
+    for process in processes { process.detach() }
     work.removeAll { if case .system(name, _) = $0 { true } else { false } }
     work.append(.world(.clientVanished(machine: name, machine.client)))
     machines[name]?.system = makeSystem(machine.declarations, machine.stored)
@@ -269,13 +265,9 @@ final class HomeEngine: @unchecked Sendable {
   }
 
   private func attach(_ process: SimulatedApp) {
-    guard let attachment = process.attachment else { return }
     counter += 1
     let link = counter
-    process.link = link
-    // Once its managers are back, the app reports that it has handled everything up to here.
-    process.lastSent = attachment.lastEvent?.rawValue ?? 0
-    process.lastHandled = 0
+    guard let attachment = process.attach(over: link) else { return }
     let token = nextToken()
     attaching[token] = process
     work.append(
@@ -300,8 +292,9 @@ final class HomeEngine: @unchecked Sendable {
     channels = [:]
   }
 
-  func receive(_ request: AppLink.Request, from process: SimulatedApp) {
-    guard process.isAlive, let link = process.link else { return }
+  /// - Parameter link: the link that the app's library knew when it sent the request. One to an earlier system is lost.
+  func receive(_ request: AppLink.Request, from process: SimulatedApp, over link: UInt64?) {
+    guard process.isAlive, let link, link == process.link else { return }
     process.stir()
     if case .handled(let sequence) = request { process.lastHandled = max(process.lastHandled, sequence.rawValue) }
     work.append(.system(process.machine, .request(AppLinkIdentifier(link), request)))
@@ -378,7 +371,7 @@ final class HomeEngine: @unchecked Sendable {
     case .attachReply(let token, let result):
       guard let process = attaching.removeValue(forKey: token), process.isAlive else { return }
       switch result {
-      case .success(let reply): process.tell { $0.linkDidAttach(reply) }
+      case .success(let reply): process.tellAttached(reply)
       case .failure(let error): process.tell { $0.linkWasRefused(error) }
       }
     case .queryReply(let token, let result): queryReplies[token] = result

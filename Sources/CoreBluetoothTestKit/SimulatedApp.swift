@@ -23,6 +23,8 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   /// Its tasks that have not ended.
   let watch: AppWatch
 
+  private let libraryLink = SimulatedLink()
+
   private let lock = NSLock()
   /// What `launch` returned; `nil` before that, and after the end.
   private var made: AnyObject?
@@ -31,7 +33,7 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   private var watchedQueues: [AwaitedQueue] = []
 
   // Used only on the engine's thread.
-  var link: UInt64?
+  private(set) var link: UInt64?
   var isAlive = true
   var isLaunching = true
   /// How many events are still on their way over the link.
@@ -151,7 +153,7 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   func tellEvents(at now: Instant) {
     while isAlive, !isSuspended, !events.isEmpty, pace.takes(at: now), let event = events.popFirst() {
       lastSent = event.sequence.rawValue
-      tell { $0.linkDidReceive(event) }
+      tell { [libraryLink, link] in libraryLink.receive(event, over: link, $0) }
     }
   }
 
@@ -175,7 +177,28 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
     for body in bodies { ring(body) }
   }
 
-  var attachment: Attachment? { session?.attachment }
+  /// Begins a link. Returns what the library says of itself, or `nil` if the app has ended.
+  func attach(over link: UInt64) -> Attachment? {
+    guard let attachment = session.map({ libraryLink.begin(link, $0) }) else { return nil }
+    self.link = link
+    // Once its managers are back, the app reports that it has handled everything up to here.
+    lastSent = attachment.lastEvent?.rawValue ?? 0
+    lastHandled = 0
+    return attachment
+  }
+
+  func tellAttached(_ reply: AttachReply) {
+    guard let link else { return }
+    tell { [libraryLink] in libraryLink.isAttached(link, $0, reply) }
+  }
+
+  /// The system is gone, and with it what it has not told yet.
+  func detach() {
+    link = nil
+    libraryLink.becomes(nil)
+    events = []
+    tell { [libraryLink] in libraryLink.isDetached($0) }
+  }
 
   func tell(_ news: @escaping @Sendable (AppSession) -> Void) {
     guard let session else { return }
@@ -214,9 +237,11 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
 
   // MARK: AppLinkConnection
 
+    libraryLink.becomes(nil)
   func send(_ request: AppLink.Request) {
     for queue in queues { queue.appAsks() }
-    engine?.enqueue { [self] in $0.receive(request, from: self) }
+    let link = libraryLink.known
+    engine?.enqueue { [self] in $0.receive(request, from: self, over: link) }
   }
 
   func query(_ query: Query) throws(AppLinkError) -> QueryReply {
