@@ -147,7 +147,7 @@ extension CBPeripheral {
     case (.discoverDescriptors, let characteristic as CBCharacteristic):
       delegate.peripheral(self, didDiscoverDescriptorsFor: characteristic, error: error)
     case (.readCharacteristic, let characteristic as CBCharacteristic):
-      delegate.peripheral(self, didUpdateValueFor: characteristic, error: error)
+      tellValueRead(characteristic, error, delegate)
     case (.writeCharacteristic(_, _, let withResponse), let characteristic as CBCharacteristic):
       if withResponse { delegate.peripheral(self, didWriteValueFor: characteristic, error: error) }
     case (.setNotify, let characteristic as CBCharacteristic):
@@ -175,7 +175,7 @@ extension CBPeripheral {
     case (.discoverDescriptors, let characteristic as CBCharacteristic):
       delegate.peripheral(self, didDiscoverDescriptorsFor: characteristic, error: nil)
     case (.readCharacteristic, let characteristic as CBCharacteristic):
-      delegate.peripheral(self, didUpdateValueFor: characteristic, error: nil)
+      tellValueRead(characteristic, nil, delegate)
     case (.writeCharacteristic(_, _, let withResponse), let characteristic as CBCharacteristic):
       if withResponse { delegate.peripheral(self, didWriteValueFor: characteristic, error: nil) }
     case (.setNotify, let characteristic as CBCharacteristic):
@@ -186,6 +186,18 @@ extension CBPeripheral {
       delegate.peripheral(self, didWriteValueFor: descriptor, error: nil)
     case (.readRSSI, _): tellSignal(locked { lastRSSI } ?? NSNumber(value: 127), nil, delegate)
     default: break
+    }
+  }
+
+  /// Whether a delegate is being told what was read. The same method tells it of notifications, and Apple's API does not
+  /// say which it is.
+  @TaskLocal package static var isTellingValueRead = false
+
+  private func tellValueRead(
+    _ characteristic: CBCharacteristic, _ error: (any Error)?, _ delegate: any CBPeripheralDelegate
+  ) {
+    Self.$isTellingValueRead.withValue(true) {
+      delegate.peripheral(self, didUpdateValueFor: characteristic, error: error)
     }
   }
 

@@ -144,7 +144,7 @@ final class CentralRun: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
   }
 
   func peripheral(_ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?) {
-    guard characteristic === read else {
+    guard characteristic === read, CBPeripheral.isTellingValueRead else {
       if let value = characteristic.value { central.receive(value, characteristic.uuid) }
       return
     }

@@ -9,6 +9,8 @@ private final class Thermometer: NSObject, CBPeripheralManagerDelegate, @uncheck
   static let unit = "2A1D"
   private var manager: CBPeripheralManager?
   private var value: CBMutableCharacteristic?
+  /// What it notifies of before it answers a read.
+  var news: UInt8?
 
   override init() {
     super.init()
@@ -41,6 +43,7 @@ private final class Thermometer: NSObject, CBPeripheralManagerDelegate, @uncheck
   }
 
   func peripheralManager(_ manager: CBPeripheralManager, didReceiveRead request: CBATTRequest) {
+    if let news { show(news) }
     request.value = Data([21])
     manager.respond(to: request, withResult: .success)
   }
@@ -90,6 +93,19 @@ struct CentralAccessTests {
     await home.advance(by: .seconds(2))
     #expect(visitor.values(of: Thermometer.degrees).count == 2)
     #expect(home.log(of: Self.app).misuses.isEmpty)
+  }
+
+  @Test("C6: a central's read has the answer, and what the app notifies of meanwhile is a value of the subscription")
+  func notifiedDuringRead() async {
+    let (home, visitor) = home()
+    let subscription = visitor.subscribe(to: Thermometer.degrees, of: Thermometer.service)
+    await home.advance(by: .seconds(60)) { subscription.isDone }
+    (home.app(Self.app) as? Thermometer)?.news = 20
+    let reading = visitor.read(Thermometer.degrees, of: Thermometer.service)
+    await home.advance(by: .seconds(60)) { reading.isDone }
+    await home.advance(by: .seconds(2))
+    #expect(reading.value == Data([21]))
+    #expect(visitor.values(of: Thermometer.degrees) == [Data([20])])
   }
 
   @Test("C6: writes without response are sent as there is room, all of them and in order")
