@@ -24,6 +24,7 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   let watch: AppWatch
 
   private let libraryLink = SimulatedLink()
+  private let ownCode = OwnCode()
 
   private let lock = NSLock()
   /// What `launch` returned; `nil` before that, and after the end.
@@ -69,12 +70,15 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
       identity: .success(AppIdentity(bundleIdentifier: bundleIdentifier, backgroundModes: modes)),
       logger: logger, observer: watch
     ) { _, _ in AppSession.Link(connection: self) {} }
+    ownCode.onReturn = { [weak self, weak engine] in
+      engine?.enqueue { [self] in self?.tellEvents(at: $0.clock.now) }
+    }
   }
 
   /// Whether the app still has something to handle.
   var isBusy: Bool {
     guard isAlive else { return false }
-    if untold > 0 || watch.hasWokenThreads { return true }
+    if untold > 0 || ownCode.isAwaited || watch.hasWokenThreads { return true }
     // A call that waits in a stream may hold the others up, and goes on when time has passed.
     guard !watch.hasWaitingCalls else { return false }
     return isLaunching || awaitedQueues > 0 || lastHandled < lastSent || watch.hasDueCalls
@@ -123,7 +127,9 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
 
   /// Runs the app's own code.
   func run<Value>(_ body: () throws -> Value) rethrows -> Value {
-    try ownSession.asApp(body)
+    ownCode.begin()
+    defer { ownCode.end() }
+    return try ownSession.asApp(body)
   }
 
   func run<Value>(
@@ -151,6 +157,7 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
 
   /// Tells the app those events that are due.
   func tellEvents(at now: Instant) {
+    guard isAlive, !isSuspended, !events.isEmpty, !ownCode.mustReturnFirst() else { return }
     while isAlive, !isSuspended, !events.isEmpty, pace.takes(at: now), let event = events.popFirst() {
       lastSent = event.sequence.rawValue
       tell { [libraryLink, link] in libraryLink.receive(event, over: link, $0) }
@@ -215,10 +222,12 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   /// Runs the app's launch.
   func launch(_ make: @escaping @Sendable () -> AnyObject, _ done: @escaping @Sendable () -> Void) {
     stir()
+    ownCode.begin()
     mainQueue.async { [self, session] in
       let root = session?.asApp(make) ?? make()
       lock.withLock { made = hasEnded ? nil : root }
       done()
+      ownCode.end()
     }
   }
 
@@ -226,6 +235,7 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   func end() {
     isAlive = false
     link = nil
+    libraryLink.becomes(nil)
     // Released outside the lock, because this runs the app's own `deinit`s.
     let released = lock.withLock {
       hasEnded = true
@@ -237,7 +247,6 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
 
   // MARK: AppLinkConnection
 
-    libraryLink.becomes(nil)
   func send(_ request: AppLink.Request) {
     for queue in queues { queue.appAsks() }
     let link = libraryLink.known
