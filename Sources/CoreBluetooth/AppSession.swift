@@ -350,9 +350,11 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   /// that the app has handled an event after that.
   func doLater(_ work: @escaping @Sendable () -> Void) {
     locked { outstanding += 1 }
+    let tidying = observer?.tidyingBegins()
     housekeepingQueue.async { [self] in
       work()
       finishOneAndKeep()
+      withExtendedLifetime(tidying) {}
     }
   }
 

@@ -18,6 +18,8 @@ package protocol SessionObserver: AnyObject, Sendable {
   func delegateIsTold(_ news: DelegateNews)
   /// The app's own code begins to run. The result lives as long as that code and the tasks that it starts.
   func workBegins() -> any AnyObject & Sendable
+  /// The library begins what follows from the end of an object of the app. The result lives until that is done.
+  func tidyingBegins() -> any AnyObject & Sendable
 }
 
 extension AppSession {

@@ -47,6 +47,8 @@ final class AppWatch: SessionObserver, @unchecked Sendable {
   private let clock: ManualClock
   private let lock = NSLock()
   private var live = 0
+  /// How often something that follows from the end of an object is not done yet.
+  private var tidyings = 0
   /// How many calls of stream delegates have not returned, how many calls have a thread that waits in a stream, and how
   /// many threads are about to go on.
   private var dueCalls = 0
@@ -72,6 +74,19 @@ final class AppWatch: SessionObserver, @unchecked Sendable {
   func workBegins() -> any AnyObject & Sendable {
     lock.withLock { live += 1 }
     return Work(self)
+  }
+
+  private final class Tidying: Sendable {
+    private let watch: AppWatch
+    init(_ watch: AppWatch) { self.watch = watch }
+    deinit { watch.change { watch.tidyings -= 1 } }
+  }
+
+  var isTidying: Bool { lock.withLock { tidyings > 0 } }
+
+  func tidyingBegins() -> any AnyObject & Sendable {
+    lock.withLock { tidyings += 1 }
+    return Tidying(self)
   }
 
   func delegateIsTold(_ news: DelegateNews) {

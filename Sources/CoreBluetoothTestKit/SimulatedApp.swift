@@ -78,7 +78,7 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   /// Whether the app still has something to handle.
   var isBusy: Bool {
     guard isAlive else { return false }
-    if untold > 0 || ownCode.isAwaited || watch.hasWokenThreads { return true }
+    if untold > 0 || ownCode.isAwaited || watch.hasWokenThreads || watch.isTidying { return true }
     // A call that waits in a stream may hold the others up, and goes on when time has passed.
     guard !watch.hasWaitingCalls else { return false }
     return isLaunching || awaitedQueues > 0 || lastHandled < lastSent || watch.hasDueCalls

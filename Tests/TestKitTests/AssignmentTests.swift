@@ -70,4 +70,21 @@ struct AssignmentTests {
     await home.advance(by: .seconds(5))
     #expect(try #require(home.app(Self.app) as? Assigner).hasWaitedInVain == false)
   }
+
+  @Test("C3: the link of a manager that an alarm releases ends at once, before time passes")
+  func released() async throws {
+    let home = home { Probe("180D") }
+    let strap = home.addPeripheral(
+      "strap", services: [SimulatedService("180D", [SimulatedCharacteristic("2A37", .notify)])])
+    await home.advance(by: .seconds(60)) { strap.subscriberCount(of: "2A37") == 1 }
+    for _ in 0..<10 {
+      let probe = try #require(home.app(Self.app) as? Probe)
+      home.clock.after(.seconds(1)) { home.run(as: Self.app) { probe.letGo() } }
+      await home.advance(by: .seconds(6))
+      #expect(strap.subscriberCount(of: "2A37") == 0)
+      home.kill(Self.app)
+      home.open(Self.app)
+      await home.advance(by: .seconds(60)) { strap.subscriberCount(of: "2A37") == 1 }
+    }
+  }
 }

@@ -57,6 +57,9 @@ final class Probe: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @un
     central.connect(peripheral)
   }
 
+  /// Releases all objects of Core Bluetooth that it has.
+  func letGo() { (central, peripheral, kept) = (nil, nil, [:]) }
+
   func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
     whenConnected(self, peripheral)
   }
