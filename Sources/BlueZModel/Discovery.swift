@@ -17,8 +17,6 @@ struct Discovery: Sendable {
   private var silentSince: Instant?
   /// Whether this is the pause between two rounds of a discovery without a filter. Nothing is heard in it.
   var isPaused = false
-  /// Smaller changes of the signal strength, in dB, are not reported unless a filter asks for it.
-  static let rssiThreshold = 8
 
   init(isDualMode: Bool) { self.isDualMode = isDualMode }
 
@@ -127,9 +125,9 @@ struct Discovery: Sendable {
 
   private var hearsDuplicates: Bool { sessions.contains { filters[$0]?.duplicateData ?? true } }
 
-  /// Whether any change of the signal strength is reported, and not only a large one. (Real bluetoothd does this if any
-  /// filter is set. It still gets fewer reports, because a controller filters duplicates.)
-  var tellsEveryRSSI: Bool { isFiltered || hearsDuplicates }
+  /// How much the signal strength has to change to be reported, in dB. If any filter is set, bluetoothd reports it each
+  /// time, also if it is the same (src/adapter.c, `filtered_discovery`; src/device.c, `device_set_rssi_with_delta`).
+  var rssiThreshold: Int { isFiltered ? 0 : hearsDuplicates ? 1 : 8 }
 
   /// Whether a client has asked for every advertisement. Newer data then replaces older data instead of adding to it, and
   /// is reported even if it is the same.

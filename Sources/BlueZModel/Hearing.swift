@@ -112,9 +112,7 @@ extension BlueZModel {
     devices[path]?.hear(data, report, replacing: discovery.wantsEach, at: now)
     let wantsEach = discovery.wantsEach
     let difference = before.rssi.map { abs(Int($0) - Int(report.rssi)) }
-    if difference == nil || (discovery.tellsEveryRSSI && difference != 0)
-      || difference ?? 0 >= Discovery.rssiThreshold
-    {
+    if difference.map({ $0 >= discovery.rssiThreshold }) ?? true {
       changed(path, \Device1.rssi)
     } else {
       devices[path]?.rssi = before.rssi

@@ -51,6 +51,21 @@ import Testing
     #expect(await home.advance(by: .seconds(30)) { heard(frame + [0]) })
   }
 
+  @Test("C1: a scan that takes duplicates hears a beacon again and again, also if its signal stays as it is")
+  func steadyBeacon() async {
+    let home = SimulatedHome(seed: 3)
+    let beacon = home.addPeripheral("beacon", services: [SimulatedService("FEAA", [])])
+    beacon.signal = .fixed(-60)
+    open(in: home) { Listener(for: "FEAA") }
+    var count = 0
+    for _ in 0..<6 {
+      await home.advance(by: .seconds(10))
+      let before = count
+      count = (home.app(Self.app) as? Listener)?.sightings.count ?? 0
+      #expect(count - before >= 30, "\(home.clock.now)")
+    }
+  }
+
   @Test("C1: the data of a manufacturer are beside a long service and a name, and can be taken back")
   func manufacturer() async {
     let home = SimulatedHome(seed: 3)

@@ -14,8 +14,8 @@ struct Discovery: Sendable {
   private var isStopping = false
   /// A filter is on its way to bluetoothd. Only one is sent at a time.
   private var isFilterAsked = false
-  /// The discovery has to end and begin anew. bluetoothd announces a device whose signal and data have not changed only
-  /// in a new discovery, because it forgets all signals at the end of the last one.
+  /// The discovery has to end and begin anew. A device that is in range is announced once in each of the kernel's rounds
+  /// of 10.24 s, and at once by a new discovery.
   private var isOutdated = false
 
   /// When to discover, while something is looked for.
