@@ -104,7 +104,7 @@ struct ScanTests {
     #expect(sightings(desk) == 1, "it is connected")
     if isCancelled { desk.say(.central(Desk.central, .cancelConnection(desk.peer))) }
     desk.linkDown()
-    // A device whose signal stays as it is is shown by a new discovery alone.
+    // A new discovery shows at once what the present one shows only in the kernel's next round.
     let discoveries = desk.requests.map(\.request).filter { [.startDiscovery, .stopDiscovery].contains($0) }
     #expect(discoveries == [.startDiscovery, .stopDiscovery, .startDiscovery])
     for signal in [-63, -64] as [Int16] { desk.change(["RSSI": .int16(signal)]) }
@@ -183,6 +183,23 @@ struct ScanTests {
     desk.open()
     desk.change(["RSSI": .int16(-60)])
     #expect(sightings(desk).map { $0[0] } == ["-", "Band"])
+  }
+
+  @Test("C2: a scan that begins while another goes on believes nothing that bluetoothd has shown: it may have left")
+  func secondScan() {
+    var desk = scanningForAnything()
+    desk.change(["RSSI": .int16(-60)])
+    #expect(sightings(desk).count == 1)
+    desk.pass(.seconds(3600))
+    desk.forget()
+    let other = ManagerIdentifier(2)
+    desk.say(.createManager(other, ManagerCreation(role: .central, restoreIdentifier: "other")))
+    desk.say(.central(other, .scan(ScanRequest(services: nil))))
+    #expect(sightings(desk).isEmpty)
+    // What is there is announced at once by a new discovery.
+    #expect(asksOfDiscovery(desk).map { $0 == .startDiscovery || $0 == .stopDiscovery } == [true, false, true])
+    desk.change(["RSSI": .int16(-60)])
+    #expect(sightings(desk).count == 1)
   }
 
   @Test("C2: what was heard over a link is no advertisement")

@@ -59,4 +59,20 @@ struct SuspensionTests {
     #expect(diary.rates == Array(1...20))
     #expect(home.isSuspended(Self.app))
   }
+
+  @Test("F4: one that its user opens again hears at once of what came into reach, also while another app scans")
+  func openedAgain() async {
+    let (looker, other) = ("org.example.looker", "org.example.other")
+    home.install(looker, on: "phone", backgroundModes: []) { _ in Probe("180A") }
+    home.install(other, on: "phone", backgroundModes: [], keepAlive: true) { _ in Probe("180B") }
+    home.open(looker)
+    await home.advance(by: .seconds(10))
+    home.leave(looker)
+    await home.suspend(looker)
+    let tag = home.addPeripheral("tag", x: 4, services: [SimulatedService("180A", [])])
+    tag.signal = .fixed(-60)
+    await home.advance(by: .seconds(60))
+    home.open(looker)
+    #expect(await home.nextCall("didDiscover", to: looker, within: .seconds(1)) != nil)
+  }
 }

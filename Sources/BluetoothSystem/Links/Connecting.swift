@@ -115,12 +115,16 @@ extension BluetoothSystem {
 
   /// A scan has seen the device, so this is the moment to connect.
   mutating func sighted(_ peer: PeerIdentifier) {
+    noteSighting(peer)
+    reportSighting(peer)
+  }
+
+  mutating func noteSighting(_ peer: PeerIdentifier) {
     // Another client's discovery also blocks the kernel's own scan for the accept list, so its sightings are used
     // like ours.
     if discovery.isRunning || bluez.isDiscovering, isWanted(peer) {
       attempts[peer, default: ConnectionAttempt()].sighted()
     }
-    reportSighting(peer)
   }
 
   // MARK: Unwanted links

@@ -15,6 +15,16 @@ struct Scan: Sendable {
     self.reported = ToldPeripherals(reported)
   }
 
+  /// Whether it goes on, and what it is told then.
+  enum Activity: Comparable, Sendable { case none, inBackground, inForeground }
+  private var activity = Activity.none
+
+  /// Returns whether the app is told more from now on than before.
+  mutating func becomes(_ new: Activity) -> Bool {
+    defer { activity = new }
+    return new > activity
+  }
+
   /// In the background, a scan without a filter finds nothing (Apple, "Core Bluetooth Background Processing").
   func goesOn(inForeground isInForeground: Bool) -> Bool { isInForeground || request.services?.isEmpty == false }
 

@@ -19,10 +19,6 @@ extension BluetoothSystem {
     managers[key]?.scan = Scan(request)
     persistManager(key)
     discovery.shortenIntervals(at: now)
-    // Devices that bluetoothd sees right now will not be announced again.
-    for device in bluez.devices.devicesInSight {
-      reportSighting(device.peer)
-    }
   }
 
   mutating func stopScan(_ key: ManagerKey) {
@@ -36,11 +32,24 @@ extension BluetoothSystem {
   private func isInForeground(_ key: ManagerKey) -> Bool { apps[key.app]?.state == .foreground }
 
   /// The scans that are active now.
-  private var activeScans: [ManagerKey] {
-    managers.scanning.filter { key in
-      guard let scan = managers[key]?.scan, mayWork(key), !(apps[key.app]?.quitByUser ?? true) || isInForeground(key)
-      else { return false }
-      return scan.goesOn(inForeground: isInForeground(key))
+  private var activeScans: [ManagerKey] { managers.scanning.filter { activity(of: $0) != .none } }
+
+  private func activity(of key: ManagerKey) -> Scan.Activity {
+    let isInForeground = isInForeground(key)
+    guard let scan = managers[key]?.scan, mayWork(key), !(apps[key.app]?.quitByUser ?? true) || isInForeground,
+      scan.goesOn(inForeground: isInForeground)
+    else { return .none }
+    return isInForeground ? .inForeground : .inBackground
+  }
+
+  /// A scan that begins, or goes on in the foreground, finds what is in range now. A discovery that runs already announces that
+  /// again in the kernel's next round only. What bluetoothd shows may have left long ago: it forgets a signal only at
+  /// the end of the discovery.
+  private mutating func beginScans() {
+    for key in managers.scanning {
+      let activity = activity(of: key)
+      guard managers[key]?.scan?.becomes(activity) == true, !bluez.devices.inSight.isEmpty else { continue }
+      discovery.beginAnew()
     }
   }
 
@@ -49,6 +58,7 @@ extension BluetoothSystem {
   /// little, and devices on the accept list can be connected in between.
   mutating func reconcileDiscovery(needed: Bool) {
     guard let adapter = bluez.adapter else { return }
+    beginScans()
     let scans = activeScans.compactMap { key in
       managers[key]?.scan.map { (scan: $0, isInForeground: isInForeground(key)) }
     }
@@ -90,9 +100,9 @@ extension BluetoothSystem {
       if case .failure(let error) = result { journal(.discoveryRefused, [.error: error.description]) }
       return
     }
-    for device in bluez.devices.devicesInSight {
-      sighted(device.peer)
-    }
+    // If another client's discovery has gone on, a device may have left long ago that is shown. So apps are not told of it, but
+    // connecting to it is tried.
+    for device in bluez.devices.devicesInSight { noteSighting(device.peer) }
   }
 
   /// Tells the scans that look for such a device.
