@@ -73,10 +73,9 @@ extension ScanRequest {
     }
   }
 
-  /// The options as an app passed them.
+  /// The options that are in use, as an app passes them.
   var appOptions: [String: Any] {
-    var options: [String: Any] = [:]
-    if allowDuplicates { options[CBCentralManagerScanOptionAllowDuplicatesKey] = true }
+    var options: [String: Any] = [CBCentralManagerScanOptionAllowDuplicatesKey: allowDuplicates]
     if !solicitedServices.isEmpty {
       options[CBCentralManagerScanOptionSolicitedServiceUUIDsKey] = solicitedServices.map { CBUUID($0) }
     }

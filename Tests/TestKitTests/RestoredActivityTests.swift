@@ -11,7 +11,11 @@ struct RestoredActivityTests {
     home.addMachine("phone", x: 2)
     home.install("org.example.seeker", on: "phone", backgroundModes: ["bluetooth-central"]) { _ in
       Probe("FFE0", identifier: "seeker") { probe in
-        probe.whenRestored = { probe, central, _ in probe.note("restored \(central.isScanning)") }
+        probe.whenRestored = { probe, central, state in
+          let options = state[CBCentralManagerRestoredStateScanOptionsKey] as? [String: Any]
+          let duplicates = options?[CBCentralManagerScanOptionAllowDuplicatesKey] as? Bool
+          probe.note("restored \(central.isScanning), duplicates \(duplicates.map { "\($0)" } ?? "unknown")")
+        }
         probe.whenOn = { probe, central in
           probe.note("on \(central.isScanning)")
           if !central.isScanning { central.scanForPeripherals(withServices: [CBUUID(string: "FFE0")]) }
@@ -26,7 +30,9 @@ struct RestoredActivityTests {
     home.addPeripheral("sensor", services: [SimulatedService("FFE0", [SimulatedCharacteristic("FFE1", [.notify])])])
     #expect(await home.nextCall("didDiscover", to: "org.example.seeker", within: .seconds(120)) != nil)
     let second = try #require(home.app("org.example.seeker") as? Probe)
-    #expect(second.notes == ["restored true", "on true"], "\(home.transcript(of: "org.example.seeker"))")
+    #expect(
+      second.notes == ["restored true, duplicates false", "on true"],
+      "\(home.transcript(of: "org.example.seeker"))")
   }
 
   @Test("S5 S10: a restored advertisement goes on, and isAdvertising says so in willRestoreState")
