@@ -1,3 +1,4 @@
+import AppLink
 import BlueZ
 import BluetoothTypes
 import CoreBluetooth
@@ -31,6 +32,24 @@ extension SimulatedPeripheral {
 
   private var announcedData: AnnouncedData { engine?.run { [name] in $0.manners[name]?.announced } ?? AnnouncedData() }
 
+  /// Notes which services have to be found.
+  func announceServices() {
+    let services = advertisedServices
+    let request = AdvertisementRequest(localName: localName, serviceUUIDs: services.compactMap(\.systemUUID))
+    engine?.changeManners(of: name) { manners in
+      manners.announced.advertised = request.serviceUUIDs
+      let leftOut = manners.announced.leftOut(of: request)
+      guard !leftOut.isEmpty else { return }
+      let names = leftOut.map(\.description).joined(separator: ", ")
+      FileHandle.standardError.write(
+        Data(
+          """
+          SimulatedHome: the peripheral "\(name)" has no room to advertise \(names): no scan for that finds it. Say with \
+          `advertisedServices` which services it advertises, or give it a shorter name.\n
+          """.utf8))
+    }
+  }
+
   private func announce(_ body: (inout AnnouncedData) -> Void) {
     var changed = announcedData
     body(&changed)
@@ -51,19 +70,48 @@ struct AnnouncedData: Sendable {
 
   var manufacturer: Data?
   var services: [CBUUID: Data] = [:]
+  /// The services that are to be found. The peripheral's system advertises those that have room.
+  var advertised: [BluetoothUUID] = []
 
   /// The bytes of its AD structures: each has its length and its type before its content.
   var byteCount: Int {
     services.reduce(manufacturer.map { $0.count + 2 } ?? 0) { $0 + $1.key.data.count + $1.value.count + 2 }
   }
 
-  /// The message by which the peripheral's system registers an advertisement, with these data in it. They are in the advertisement if
-  /// they have room there, and otherwise in the answer to a scan, as with other devices.
+  /// The services that are nowhere.
+  func leftOut(of request: AdvertisementRequest) -> [BluetoothUUID] {
+    let listed = request.servicesWithRoom
+    let answered = answered(beside: listed, request.localName)
+    return advertised.filter { !listed.contains($0) && !answered.contains($0) }
+  }
+
+  /// The services that have room in the answer to a scan, of those that have none in the advertisement. The whole name
+  /// goes first.
+  private func answered(beside listed: [BluetoothUUID], _ localName: String?) -> [BluetoothUUID] {
+    let others = advertised.filter { !listed.contains($0) }
+    guard !others.isEmpty else { return [] }
+    var room = Self.room - (isInAdvertisement(beside: listed) ? 0 : byteCount)
+    if let localName { room -= localName.utf8.count + 2 }
+    return others.reduce(into: []) { found, service in
+      if Self.byteCount(of: found + [service]) <= room { found.append(service) }
+    }
+  }
+
+  private func isInAdvertisement(beside listed: [BluetoothUUID]) -> Bool {
+    Self.flagsByteCount + Self.byteCount(of: listed) + byteCount <= Self.room
+  }
+
+  /// The message by which the peripheral's system registers an advertisement, with these data and services in it.
+  /// They are in the advertisement if they have room there, and otherwise in the answer to a scan, as with other devices.
   func added(to message: ClientMessage) -> ClientMessage {
-    guard byteCount > 0, case .call(let call, let adapter, .registerAdvertisement(let path, let properties)) = message
+    guard byteCount > 0 || !advertised.isEmpty,
+      case .call(let call, let adapter, .registerAdvertisement(let path, let properties)) = message
     else { return message }
     var content = PropertyValues<LEAdvertisement1>(properties)
-    if Self.flagsByteCount + Self.byteCount(of: content.serviceUUIDs ?? []) + byteCount <= Self.room {
+    let listed = content.serviceUUIDs ?? []
+    let answered = answered(beside: listed, content.localName)
+    if !answered.isEmpty { content.scanResponseServiceUUIDs = answered }
+    if isInAdvertisement(beside: listed) {
       if let companies { content.manufacturerData = companies }
       if !services.isEmpty { content.serviceData = serviceBytes }
     } else {
@@ -83,7 +131,7 @@ struct AnnouncedData: Sendable {
   private var serviceBytes: [BluetoothUUID: [UInt8]] {
     var result: [BluetoothUUID: [UInt8]] = [:]
     for (uuid, data) in services {
-      if let service = BluetoothUUID(bigEndian: Array(uuid.data)) { result[service] = Array(data) }
+      if let service = uuid.systemUUID { result[service] = Array(data) }
     }
     return result
   }
@@ -93,4 +141,8 @@ struct AnnouncedData: Sendable {
     let lengths = uuids.map(\.bigEndianBytes.count)
     return lengths.reduce(0, +) + 2 * Set(lengths).count
   }
+}
+
+extension CBUUID {
+  fileprivate var systemUUID: BluetoothUUID? { BluetoothUUID(bigEndian: Array(data)) }
 }

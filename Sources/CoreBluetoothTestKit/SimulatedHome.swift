@@ -96,6 +96,7 @@ public final class SimulatedHome: Sendable {
     var machine = SimulatedMachine(name: name, position: Position(x: x, y: y))
     machine.hasDeviceInformation = false
     engine.run { [machine] in $0.addMachine(machine) }
+    peripheral.announceServices()
     install(
       Self.scriptPrefix + "peripheral." + name, on: name, backgroundModes: ["bluetooth-peripheral"], keepAlive: true
     ) { launch in peripheral.launch(launch) }

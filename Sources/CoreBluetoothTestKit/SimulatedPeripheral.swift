@@ -102,6 +102,8 @@ public final class SimulatedPeripheral: @unchecked Sendable {
   /// Whether the services are not those of the last run, which the system would restore.
   private var hasNewServices = false
   private var advertises = true
+  /// The services that are advertised, if they are not all.
+  private var chosen: [CBUUID]?
   private var announced: String
   private var timing = Answers.atOnce
   private var received: [(uuid: CBUUID, value: Data)] = []
@@ -138,9 +140,23 @@ public final class SimulatedPeripheral: @unchecked Sendable {
       self.services = services
       characteristics = table
       hasNewServices = true
+      chosen = nil
       return self.run
     }
+    announceServices()
     run?.renew()
+  }
+
+  /// The services that are advertised: all of them, at the start and after ``setServices(_:)``. Those that have no room in
+  /// the advertisement are in the answer to a scan beside the name, as far as there is room. Of services with 128 bits there is room
+  /// for one in each of the two. The standard error says which are left out.
+  public var advertisedServices: [CBUUID] {
+    get { lock.withLock { chosen ?? services.map(\.uuid) } }
+    set {
+      lock.withLock { chosen = newValue }
+      announceServices()
+      advertiseAnew()
+    }
   }
 
   /// Whether the peripheral advertises, `true` at the start. Links are not affected. Without advertising, no other
@@ -302,7 +318,7 @@ public final class SimulatedPeripheral: @unchecked Sendable {
 
   var advertisement: [String: Any] {
     [
-      CBAdvertisementDataServiceUUIDsKey: lock.withLock { services }.map(\.uuid),
+      CBAdvertisementDataServiceUUIDsKey: advertisedServices,
       CBAdvertisementDataLocalNameKey: localName,
     ]
   }

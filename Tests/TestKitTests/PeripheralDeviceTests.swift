@@ -66,6 +66,33 @@ import Testing
     }
   }
 
+  @Test("C1: a peripheral is found by each of two long services, and by those alone that it is to advertise")
+  func severalServices() async {
+    let home = SimulatedHome(seed: 3)
+    let serial = "6E400001-B5A3-F393-E0A9-E50E24DCCA9E"
+    let update = "8D53DC1D-1DB7-4CD3-868B-8A527460AA84"
+    let device = home.addPeripheral("dev", services: [SimulatedService(serial, []), SimulatedService(update, [])])
+    home.addMachine("phone", x: 2)
+    func isFound(by service: String) async -> Bool {
+      let app = "org.example.looker-\(service.prefix(4))"
+      home.install(app, on: "phone", backgroundModes: []) { _ in Listener(for: service) }
+      home.open(app)
+      return await home.nextCall("didDiscover", to: app, within: .seconds(60)) != nil
+    }
+    #expect(await isFound(by: serial))
+    #expect(await isFound(by: update))
+    #expect(device.advertisedServices.map(\.uuidString) == [serial, update])
+    device.advertisedServices = [CBUUID(string: update)]
+    await home.advance(by: .seconds(120))
+    home.addMachine("tablet", x: 1)
+    for (app, service) in [("org.example.serial", serial), ("org.example.update", update)] {
+      home.install(app, on: "tablet", backgroundModes: []) { _ in Listener(for: service) }
+      home.open(app)
+    }
+    #expect(await home.nextCall("didDiscover", to: "org.example.update", within: .seconds(60)) != nil)
+    #expect(home.calls(to: "org.example.serial").allSatisfy { $0.method != "didDiscover" })
+  }
+
   @Test("C1: the data of a manufacturer are beside a long service and a name, and can be taken back")
   func manufacturer() async {
     let home = SimulatedHome(seed: 3)
