@@ -150,10 +150,8 @@ extension BlueZModel {
       // device_confirm_passkey).
       if devices[link.device]?.bond != nil, pairing.method == .justWorks { return userSaidNo(identifier) }
     }
-    guard let agent = pairing.agent else {
-      // Without an agent bluetoothd refuses, except for a pairing begun by `Pair()`, which needs no question.
-      return devices[link.device]?.pairCall == nil ? userSaidNo(identifier) : confirmPairing(identifier)
-    }
+    // Without an agent bluetoothd refuses, also where nobody would be asked (src/device.c, new_auth).
+    guard let agent = pairing.agent else { return userSaidNo(identifier) }
     var isAsked = true
     switch pairing.method {
     case .comparison:
