@@ -63,9 +63,8 @@ extension BlueZModel {
   private func security(of identifier: LinkIdentifier) -> LinkSecurity? {
     guard let link = links[identifier] else { return nil }
     let bond = devices[link.device]?.bond
-    return LinkSecurity(
-      isEncrypted: link.isEncrypted,
-      isAuthenticated: link.isEncrypted && (link.pairing?.isAuthenticated ?? bond?.isAuthenticated ?? false))
+    let isAuthenticated = link.pairing?.isAuthenticated ?? bond?.isAuthenticated ?? link.isAuthenticated
+    return LinkSecurity(isEncrypted: link.isEncrypted, isAuthenticated: link.isEncrypted && isAuthenticated)
   }
 
   // MARK: Values

@@ -168,6 +168,10 @@ extension BlueZModel {
     devices[path]?.disconnectCalls = []
     devices[path]?.removalCalls = []
     if wasResolved { changed(path, \Device1.servicesResolved) }
+    if device.isPairedForLink {
+      devices[path]?.isPairedForLink = false
+      changed(path, \Device1.paired)
+    }
     changed(path, \Device1.connected)
     // Only when the loss is told do applications hear that a subscriber has left (seen three times on bluetoothd).
     endServing(link)

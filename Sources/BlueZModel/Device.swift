@@ -17,6 +17,8 @@ struct Device: Sendable {
   var isBlocked = false
   var uuids: [BluetoothUUID] = []
   var bond: Bond?
+  /// A pairing without a bond has been made on the present link.
+  var isPairedForLink = false
 
   /// Discovered or connected, but not wanted by a client. It is removed some time after it was last seen.
   var isTemporary = true
@@ -105,6 +107,8 @@ struct Device: Sendable {
   mutating func loseSessionsLink() {
     for handle in sessions.keys { sessions[handle]?.loseLink() }
   }
+
+  var isPaired: Bool { bond != nil || isPairedForLink }
 
   /// Whether it is on disk.
   var isKept: Bool { !isTemporary && (bond != nil || isTrusted) }

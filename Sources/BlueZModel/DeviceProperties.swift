@@ -10,7 +10,7 @@ extension Device {
     properties.addressType = address.kind
     properties.alias =
       alias ?? name ?? address.text(separator: "-")
-    properties.paired = bond != nil
+    properties.paired = isPaired
     properties.bonded = bond != nil
     properties.trusted = isTrusted
     properties.blocked = isBlocked

@@ -18,6 +18,8 @@ struct Link: Sendable {
   /// The kernel has the link from before this bluetoothd. Nothing is sent on it until a client asks for the device.
   var isOrphan = false
   var isEncrypted = false
+  /// A pairing without a bond has made a key that is safe from an attacker in the middle.
+  var isAuthenticated = false
   /// This side asked for encryption.
   var isEncrypting = false
   /// The link to a bonded peer carries none of our attribute messages before it is encrypted.

@@ -8,7 +8,7 @@ import TimeTypes
 extension BlueZModel {
   mutating func pair(_ path: ObjectPath, _ pending: PendingCall) {
     guard let device = devices[path] else { return reply(to: pending, .failure(.unknownObject(path))) }
-    guard device.bond == nil else { return reply(to: pending, .failure(.alreadyExists)) }
+    guard !device.isPaired else { return reply(to: pending, .failure(.alreadyExists)) }
     guard adapter.isPowered else {
       return reply(to: pending, .failure(.authenticationFailed("Authentication Failed")))
     }
@@ -70,10 +70,10 @@ extension BlueZModel {
     }
     let capability = (agent?.capability ?? .noInputNoOutput).ioCapability
     let number = drawBytes(16)
-    links[identifier]?.pairing = Pairing(isInitiator: true, capability: capability, agent: agent, ownNumber: number)
-    send(
-      Channel.security, SecurityManager.features(SecurityManager.pairingRequest, capability, bonds: kernel.isPairable),
-      on: identifier)
+    let pairing = Pairing(
+      isInitiator: true, capability: capability, agent: agent, wantsBond: kernel.isPairable, ownNumber: number)
+    links[identifier]?.pairing = pairing
+    send(Channel.security, pairing.features(SecurityManager.pairingRequest), on: identifier)
   }
 
   mutating func receiveSecurity(_ payload: [UInt8], on identifier: LinkIdentifier) {
@@ -86,6 +86,7 @@ extension BlueZModel {
     case (SecurityManager.pairingResponse, 6):
       guard let pairing = link.pairing, pairing.isInitiator, pairing.peerCapability == nil else { return }
       links[identifier]?.pairing?.peerCapability = body[0]
+      links[identifier]?.pairing?.peerWantsBond = body[2] & SecurityManager.bonding != 0
       send(Channel.security, [SecurityManager.pairingRandom] + pairing.ownNumber, on: identifier)
     case (SecurityManager.pairingRandom, 16): numberArrived(body, on: identifier)
     case (SecurityManager.pairingConfirm, 16): roundArrived(body[0], on: identifier)
@@ -124,14 +125,12 @@ extension BlueZModel {
     let agent = agents.agent(for: devices[link.device]?.pairCall?.client)
     var pairing = Pairing(
       isInitiator: false, capability: (agent?.capability ?? .noInputNoOutput).ioCapability, agent: agent,
-      ownNumber: drawBytes(16))
+      wantsBond: kernel.isPairable, ownNumber: drawBytes(16))
     pairing.peerCapability = capability
+    pairing.peerWantsBond = bonds
     links[identifier]?.pairing = pairing
     links[identifier]?.pairingDeadline = now + configuration.timings.transaction
-    send(
-      Channel.security,
-      SecurityManager.features(SecurityManager.pairingResponse, pairing.capability, bonds: kernel.isPairable),
-      on: identifier)
+    send(Channel.security, pairing.features(SecurityManager.pairingResponse), on: identifier)
   }
 
   private mutating func refusePairing(_ identifier: LinkIdentifier, _ reason: UInt8) {
@@ -148,7 +147,7 @@ extension BlueZModel {
       send(Channel.security, [SecurityManager.pairingRandom] + pairing.ownNumber, on: identifier)
       // [General] JustWorksRepairing = never: a bonded peer does not get another bond unasked (src/device.c,
       // device_confirm_passkey).
-      if devices[link.device]?.bond != nil, pairing.method == .justWorks { return userSaidNo(identifier) }
+      if devices[link.device]?.isPaired == true, pairing.method == .justWorks { return userSaidNo(identifier) }
     }
     // Without an agent bluetoothd refuses, also where nobody would be asked (src/device.c, new_auth).
     guard let agent = pairing.agent else { return userSaidNo(identifier) }
@@ -235,7 +234,8 @@ extension BlueZModel {
       Channel.security, [SecurityManager.identityAddress, address.kind == .public ? 0 : 1] + bytes, on: identifier)
   }
 
-  /// The bond is made. The device's path stays as it was, and its address becomes the identity.
+  /// The keys are exchanged. The device's path stays as it was, and its address becomes the identity. If one side wants
+  /// no bond, the keys last as long as the link.
   private mutating func paired(_ identifier: LinkIdentifier, _ identity: DeviceAddress) {
     guard let link = links[identifier], let pairing = link.pairing, let key = pairing.longTermKey,
       var device = devices[link.device]
@@ -251,14 +251,19 @@ extension BlueZModel {
       device.address = address
       changed(device.path, \Device1.address, \.addressType)
     }
-    device.bond = Bond(longTermKey: key, identityKey: pairing.peerIdentityKey, identityAddress: address)
-    device.bond?.isAuthenticated = pairing.isAuthenticated
-    device.isTemporary = false
+    if pairing.makesBond {
+      device.bond = Bond(longTermKey: key, identityKey: pairing.peerIdentityKey, identityAddress: address)
+      device.bond?.isAuthenticated = pairing.isAuthenticated
+      device.isTemporary = false
+    } else {
+      device.isPairedForLink = true
+      links[identifier]?.isAuthenticated = pairing.isAuthenticated
+    }
     device.bondedCall = device.pairCall
     device.pairCall = nil
     device.isPairedUntold = !device.isResolved
     devices[device.path] = device
-    changed(device.path, \Device1.bonded)
+    if pairing.makesBond { changed(device.path, \Device1.bonded) }
     if device.isResolved { changed(device.path, \Device1.paired) } else { flushChanges() }
     armIfWanted(device.path)
     store(device.path)

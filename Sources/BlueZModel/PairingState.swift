@@ -7,6 +7,9 @@ struct Pairing: Sendable {
   /// This side's input and output capability.
   let capability: UInt8
   var agent: Agents.Agent?
+  /// Whether this side, and its peer, want a bond.
+  let wantsBond: Bool
+  var peerWantsBond = false
   var peerCapability: UInt8?
   let ownNumber: [UInt8]
   private(set) var longTermKey: [UInt8]?
@@ -21,10 +24,11 @@ struct Pairing: Sendable {
   /// The initiator has begun the passkey exchanges before this side's user entered the passkey.
   private(set) var isRoundWaiting = false
 
-  init(isInitiator: Bool, capability: UInt8, agent: Agents.Agent?, ownNumber: [UInt8]) {
+  init(isInitiator: Bool, capability: UInt8, agent: Agents.Agent?, wantsBond: Bool, ownNumber: [UInt8]) {
     self.isInitiator = isInitiator
     self.capability = capability
     self.agent = agent
+    self.wantsBond = wantsBond
     self.ownNumber = ownNumber
   }
 
@@ -69,7 +73,10 @@ struct Pairing: Sendable {
   /// The central begins encryption when both sides have agreed.
   var mayEncrypt: Bool { isInitiator && isConfirmedHere && isConfirmedThere }
 
-  /// Whether the resulting bond is safe from an attacker in the middle.
+  /// Whether both sides keep their keys when the link ends (net/bluetooth/smp.c, smp_notify_keys).
+  var makesBond: Bool { wantsBond && peerWantsBond }
+
+  /// Whether the resulting key is safe from an attacker in the middle.
   var isAuthenticated: Bool { method != .justWorks }
 
   enum Method { case justWorks, comparison, showsPasskey, entersPasskey }

@@ -35,10 +35,6 @@ enum SecurityManager {
   /// A message of one passkey exchange. It contains nothing of the passkey.
   static func round(_ number: UInt8) -> [UInt8] { [pairingConfirm, number] + [UInt8](repeating: 0, count: 15) }
 
-  static func features(_ opcode: UInt8, _ capability: UInt8, bonds: Bool) -> [UInt8] {
-    [opcode, capability, 0, bonds ? authentication : authentication & ~bonding, 16, 0x02, 0x02]
-  }
-
   static func longTermKey(_ initiator: [UInt8], _ responder: [UInt8]) -> [UInt8] {
     var mixer = Mixer(0x6C74_6B)
     mixer.absorb(initiator)
@@ -59,5 +55,15 @@ enum SecurityManager {
     mixer.absorb(key)
     mixer.absorb(UInt64(passkey))
     return mixer.bytes(16)
+  }
+}
+
+extension Pairing {
+  /// The message by which a side says what it can do and wants.
+  func features(_ opcode: UInt8) -> [UInt8] {
+    let authentication = SecurityManager.authentication
+    return [
+      opcode, capability, 0, wantsBond ? authentication : authentication & ~SecurityManager.bonding, 16, 0x02, 0x02,
+    ]
   }
 }

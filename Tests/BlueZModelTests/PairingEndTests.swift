@@ -10,6 +10,11 @@ import TimeTypes
   private static let failed = BlueZError.authenticationFailed("Authentication Failed")
   private static let other = ClientIdentifier(":1.77")
 
+  private func set(_ name: String, _ value: Value, of machine: String, _ bench: inout Bench) {
+    bench.call(
+      machine, Bench.adapter, .setProperty(interface: InterfaceName.adapter, name: name, value: value))
+  }
+
   /// The door's device for the phone.
   private func phone(_ name: String, _ bench: Bench) -> Value? {
     bench.world.managedObjects(of: Bench.door).values.compactMap { $0[InterfaceName.device]?[name] }.first
@@ -38,5 +43,46 @@ import TimeTypes
     #expect(bench.answer(bench.call(Bench.phone, path, .pair, from: Self.other))?.isSuccess == true)
     #expect(bench.isBonded(path))
     #expect(!bench.callbacks.contains { $0.machine == Bench.phone })
+  }
+
+  @Test("H4: a pairing with Pairable off leaves no bond on either side, and lasts as long as its link")
+  func withoutBond() throws {
+    var bench = Bench()
+    bench.serveLock()
+    bench.registerAgents()
+    set("Pairable", .bool(false), of: Bench.phone, &bench)
+    let found = bench.discover()
+    let path = try #require(found)
+    #expect(bench.ask(Bench.phone, path, .pair)?.isSuccess == true)
+    bench.run(.seconds(2))
+    #expect(bench.device(path, "Paired") == .bool(true) && bench.device(path, "Bonded") == .bool(false))
+    #expect(phone("Paired", bench) == .bool(true) && phone("Bonded", bench) == .bool(false))
+    let offer = try #require(bench.characteristic(Bench.offer))
+    #expect(bench.ask(Bench.phone, offer, .readValue(offset: 0))?.bytes == [7, 7], "the link is encrypted")
+    bench.signals = []
+    #expect(bench.ask(Bench.phone, path, .disconnect)?.isSuccess == true)
+    bench.run(.seconds(1))
+    #expect(bench.changes(InterfaceName.device, "Paired", of: path).map(\.value) == [.bool(false)])
+    #expect(bench.device(path, "Paired") == .bool(false) && phone("Paired", bench) == .bool(false))
+    for machine in [Bench.phone, Bench.door] {
+      #expect(bench.world.storage(of: machine)?.devices.isEmpty == true)
+    }
+  }
+
+  @Test("H4: a private peer that was paired without a bond is another device afterwards")
+  func privateWithoutBond() throws {
+    var bench = Bench(doorIsPrivate: true)
+    bench.serveLock()
+    bench.registerAgents()
+    set("Pairable", .bool(false), of: Bench.phone, &bench)
+    let found = bench.discover()
+    let path = try #require(found)
+    #expect(bench.ask(Bench.phone, path, .pair)?.isSuccess == true)
+    let identity = try #require(bench.world.address(of: Bench.door))
+    #expect(bench.device(path, "Address") == .string(identity.description))
+    bench.run(.seconds(1))
+    #expect(bench.ask(Bench.phone, path, .disconnect)?.isSuccess == true)
+    bench.run(.seconds(40))
+    #expect(bench.phoneObjects[path] == nil)
   }
 }
