@@ -58,6 +58,8 @@ package struct BlueZConfiguration: Sendable {
     package var failedDevice: Duration = .seconds(1)
     /// `Connect()` to a device that does not answer.
     package var connect: Duration = .seconds(41)
+    /// `Pair()`, until there is a link (BONDING_TIMEOUT of bluetoothd; read).
+    package var pairing: Duration = .seconds(120)
     /// `Pair()` of a blocked device, from the end of its link.
     package var refusedPairing: Duration = .seconds(20)
     /// From `Disconnect()` to the end of the link.

@@ -24,17 +24,22 @@ extension BlueZModel {
     refreshInitiator()
   }
 
-  /// Fails a pending `Connect()`. A device without a bond becomes temporary again, and is removed soon.
-  mutating func failConnect(_ path: ObjectPath, _ error: BlueZError) {
-    guard let device = devices[path] else { return }
-    let calls = [device.pendingConnect?.caller, device.pairCall].compactMap(\.self)
-    guard !calls.isEmpty || device.pendingConnect != nil else { return }
+  /// Fails a pending `Connect()` or `Pair()`. A device without a bond becomes temporary again, and is removed soon.
+  ///
+  /// - Parameters:
+  ///   - error: of `Connect()`.
+  ///   - pairingError: of `Pair()`, which has errors of its own (src/device.c, new_authentication_return).
+  mutating func failConnect(
+    _ path: ObjectPath, _ error: BlueZError, pairingError: BlueZError = .authenticationCanceled
+  ) {
+    guard let device = devices[path], device.pairCall != nil || device.pendingConnect != nil else { return }
     devices[path]?.pendingConnect = nil
     devices[path]?.pairCall = nil
     // A blocked device stays on the bus, unless a pairing has failed.
     if !device.isBlocked || device.pairCall != nil { makeTemporaryIfUnwanted(path) }
     if devices[path]?.isTemporary == true { devices[path]?.vanishesAt = now + configuration.timings.failedDevice }
-    for call in calls { reply(to: call, .failure(error)) }
+    if let call = device.pendingConnect?.caller { reply(to: call, .failure(error)) }
+    if let call = device.pairCall { reply(to: call, .failure(pairingError)) }
     refreshInitiator()
   }
 
@@ -109,8 +114,7 @@ extension BlueZModel {
 
   /// A pending `Connect()`, or the connection of a pending `Pair()`, has had its time.
   mutating func connectTimedOut(_ path: ObjectPath) {
-    let isRefused = devices[path]?.pendingConnect?.isRefused == true
-    failConnect(path, isRefused ? .authenticationTimeout : .failed("le-connection-abort-by-local"))
+    failConnect(path, .failed("le-connection-abort-by-local"), pairingError: .authenticationTimeout)
   }
 
   /// The controllers know each other's features, two connection events after the link came up. Only now does the kernel
@@ -153,7 +157,7 @@ extension BlueZModel {
     for call in links[identifier]?.commands.takeAll() ?? [] { reply(to: call, .success(.none)) }
     links[identifier] = nil
     kernel.orphans[identifier] = nil
-    endPairing(link, reason)
+    endPairing(link)
     endCreditChannels(of: identifier)
     if link.role == .peripheral { refreshAdvertising() }
     guard let device = devices[path] else {

@@ -182,7 +182,8 @@ extension BlueZModel {
 
   private mutating func failPendingCalls(of path: ObjectPath, _ error: BlueZError) {
     guard var device = devices[path] else { return }
-    let calls = [device.pendingConnect?.caller, device.pairCall, device.bondedCall].compactMap(\.self)
+    let calls = [device.pendingConnect?.caller, device.bondedCall].compactMap(\.self)
+    let pairing = device.pairCall
     let waiting = device.disconnectCalls
     device.pendingConnect = nil
     device.pairCall = nil
@@ -190,6 +191,7 @@ extension BlueZModel {
     device.disconnectCalls = []
     devices[path] = device
     for call in calls { reply(to: call, .failure(error)) }
+    if let pairing { reply(to: pairing, .failure(.authenticationCanceled)) }
     for call in waiting { reply(to: call, .success(.none)) }
   }
 

@@ -34,7 +34,7 @@ extension BlueZModel {
       if let link = device.link {
         startPairing(link)
       } else {
-        devices[path]?.pendingConnect = PendingConnect(caller: nil, deadline: now + configuration.timings.connect)
+        devices[path]?.pendingConnect = PendingConnect(caller: nil, deadline: now + configuration.timings.pairing)
         refreshInitiator()
       }
     }
@@ -299,12 +299,13 @@ extension BlueZModel {
     endLink(identifier, .authenticationFailure)
   }
 
-  /// The link of a pairing is gone.
-  mutating func endPairing(_ link: Link, _ reason: DisconnectReason) {
+  /// The link of a pairing is gone, whoever ended it: bluetoothd hears of that before the pairing fails (src/adapter.c,
+  /// dev_disconnected).
+  mutating func endPairing(_ link: Link) {
     cancelAgents(of: link.identifier)
     guard let call = devices[link.device]?.pairCall, devices[link.device]?.pendingConnect == nil else { return }
     devices[link.device]?.pairCall = nil
-    reply(to: call, .failure(.authenticationFailed("Authentication Failed")))
+    reply(to: call, .failure(.authenticationCanceled))
   }
 }
 

@@ -20,6 +20,20 @@ import TimeTypes
     bench.world.managedObjects(of: Bench.door).values.compactMap { $0[InterfaceName.device]?[name] }.first
   }
 
+  /// A pairing whose questions nobody answers.
+  private func asked() throws -> (Bench, ObjectPath, CallIdentifier) {
+    var bench = Bench()
+    bench.serveLock()
+    bench.registerAgents(.displayYesNo)
+    let found = bench.discover()
+    let path = try #require(found)
+    bench.answers = { _ in nil }
+    let pair = bench.call(Bench.phone, path, .pair)
+    bench.run(within: .seconds(20)) { bench in bench.unanswered.count == 2 }
+    #expect(bench.unanswered.count == 2)
+    return (bench, path, pair)
+  }
+
   @Test(
     "H4: Pair() fails where no agent is registered, because bluetoothd answers the kernel's question with no",
     arguments: [[], [Bench.door], [Bench.phone]])
@@ -84,5 +98,51 @@ import TimeTypes
     #expect(bench.ask(Bench.phone, path, .disconnect)?.isSuccess == true)
     bench.run(.seconds(40))
     #expect(bench.phoneObjects[path] == nil)
+  }
+
+  enum End: CaseIterable { case outOfRange, peerDisconnects, peerPowersOff, powerOff }
+
+  @Test("H4: Pair() is canceled by the loss of its link, whoever ends the link", arguments: End.allCases)
+  func lost(end: End) throws {
+    var (bench, _, pair) = try asked()
+    switch end {
+    case .outOfRange: bench.command(.move(machine: Bench.phone, x: 5000, y: 0))
+    case .peerDisconnects:
+      let device = bench.world.managedObjects(of: Bench.door).keys.first { $0.parent == Bench.adapter }
+      bench.call(Bench.door, try #require(device), .disconnect)
+    case .peerPowersOff: set("Powered", .bool(false), of: Bench.door, &bench)
+    case .powerOff: set("Powered", .bool(false), of: Bench.phone, &bench)
+    }
+    #expect(bench.answer(pair)?.error == .authenticationCanceled)
+  }
+
+  @Test("H4: Pair() of a device that is gone fails after bluetoothd's two minutes for a pairing")
+  func gone() throws {
+    var bench = Bench()
+    bench.serveLock()
+    bench.registerAgents()
+    let found = bench.discover()
+    let path = try #require(found)
+    bench.command(.move(machine: Bench.phone, x: 5000, y: 0))
+    let began = bench.now
+    let call = bench.call(Bench.phone, path, .pair)
+    #expect(bench.answer(call, within: .seconds(200))?.error == .authenticationTimeout)
+    #expect(bench.now - began == .seconds(120))
+    bench.run(.seconds(3))
+    #expect(bench.phoneObjects[path] == nil)
+  }
+
+  @Test("H4: power that goes off cancels a Pair() that still looks for its device")
+  func goneWithoutPower() throws {
+    var bench = Bench()
+    bench.serveLock()
+    bench.registerAgents()
+    let found = bench.discover()
+    let path = try #require(found)
+    bench.command(.move(machine: Bench.phone, x: 5000, y: 0))
+    let call = bench.call(Bench.phone, path, .pair)
+    bench.run(.seconds(5))
+    set("Powered", .bool(false), of: Bench.phone, &bench)
+    #expect(bench.answer(call)?.error == .authenticationCanceled)
   }
 }
