@@ -273,6 +273,7 @@ extension BlueZModel {
       kernel.isPairable = agents.defaultAgent != nil
       if !kernel.isBlocked { tellPower(true) }
       startAdapter()
+      adapter.pairableWasSet(kernel.isPairable, at: now)
       return
     }
     // There is no controller left to send anything to.

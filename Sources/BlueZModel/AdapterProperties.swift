@@ -26,10 +26,7 @@ extension BlueZModel {
       setConnectable(isOn)
     } else if let isOn = try assigned.read(\.pairable) {
       reply(to: caller, .success(.none))
-      guard kernel.isPairable != isOn else { return true }
-      kernel.isPairable = isOn
-      adapter.pairableWasSet(isOn, at: now)
-      changed(adapterPath, \Adapter1.pairable)
+      setPairable(isOn)
     } else if let seconds = try assigned.read(\.pairableTimeoutSeconds) {
       reply(to: caller, .success(.none))
       adapter.setPairableTimeout(seconds: seconds, isPairable: kernel.isPairable, at: now)

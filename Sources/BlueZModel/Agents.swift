@@ -4,7 +4,7 @@ import Radio
 
 /// AgentManager1: the agents that speak for the user.
 struct Agents: Sendable {
-  struct Agent: Sendable {
+  struct Agent: Sendable, Hashable {
     var client: ClientIdentifier
     var path: ObjectPath
     var capability: AgentCapability
@@ -39,12 +39,9 @@ struct Agents: Sendable {
     return .success(.none)
   }
 
-  /// Returns whether the client had an agent.
-  @discardableResult
-  mutating func forget(_ client: ClientIdentifier) -> Bool {
-    guard agents.removeValue(forKey: client) != nil else { return false }
+  mutating func forget(_ client: ClientIdentifier) {
+    agents[client] = nil
     defaults.removeAll { $0 == client }
-    return true
   }
 
   /// What all agents are told when bluetoothd ends.
@@ -59,11 +56,21 @@ struct Agents: Sendable {
 }
 
 extension BlueZModel {
-  /// An adapter is pairable while there is an agent.
-  mutating func refreshPairable() {
-    let isPairable = agents.defaultAgent != nil
-    guard kernel.isPlugged, kernel.isPairable != isPairable else { return }
-    kernel.isPairable = isPairable
+  /// A new default agent makes the adapter pairable, and the end of the last one ends that. What happens to other agents
+  /// leaves `Pairable` as a client has set it (src/agent.c, set_io_cap).
+  ///
+  /// - Parameter before: the default agent until now.
+  mutating func refreshPairable(since before: Agents.Agent?) {
+    let agent = agents.defaultAgent
+    guard agent != before, kernel.isPlugged else { return }
+    setPairable(agent != nil)
+  }
+
+  /// `PairableTimeout` counts from here, whoever made the adapter pairable (src/adapter.c, settings_changed).
+  mutating func setPairable(_ isOn: Bool) {
+    guard kernel.isPairable != isOn else { return }
+    kernel.isPairable = isOn
+    adapter.pairableWasSet(isOn, at: now)
     changed(adapterPath, \Adapter1.pairable)
   }
 

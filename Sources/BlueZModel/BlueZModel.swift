@@ -241,7 +241,9 @@ package struct BlueZModel: Sendable {
     for set in advertising.sets(of: client) { endAdvertising(set) }
     if monitors.forget(client) { refreshMonitoring() }
     removeBatteries(batteryProviders.forget(client))
-    if agents.forget(client) { refreshPairable() }
+    let agent = agents.defaultAgent
+    agents.forget(client)
+    refreshPairable(since: agent)
     forgetProfiles(of: client)
     forgetListeners(of: client)
   }

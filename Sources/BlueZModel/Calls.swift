@@ -17,8 +17,9 @@ extension BlueZModel {
     default: break
     }
     if path == WellKnown.managerPath {
+      let before = agents.defaultAgent
       let answer = agents.answer(request, from: client)
-      if case .success? = answer { refreshPairable() }
+      refreshPairable(since: before)
       reply(
         to: pending,
         answer ?? answerProfile(request, from: client) ?? .failure(.unknownMethod("no such method here")))

@@ -88,8 +88,7 @@ extension BlueZModel {
     case .discoverable: discoverableTimedOut()
     case .pairable:
       adapter.pairableDeadline = nil
-      kernel.isPairable = false
-      changed(adapterPath, \Adapter1.pairable)
+      setPairable(false)
     case .discoveryRestart: restartDiscovery()
     case .temporary(let path): removeDevice(path)
     case .connect(let path): connectTimedOut(path)

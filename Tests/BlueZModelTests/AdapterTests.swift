@@ -256,4 +256,14 @@ import TimeTypes
     let error = set(name, .bool(true), &bench)?.error
     #expect(error?.name.hasSuffix(isKnown ? "PropertyReadOnly" : "UnknownProperty") == true)
   }
+
+  @Test("H4: PairableTimeout counts when an agent has made the adapter pairable")
+  func pairableTimeout() {
+    var bench = Bench()
+    #expect(set("PairableTimeout", .uint32(2), &bench)?.isSuccess == true)
+    bench.registerAgent(Bench.phone, .noInputNoOutput)
+    #expect(value("Pairable", bench) == .bool(true))
+    bench.run(.seconds(3))
+    #expect(value("Pairable", bench) == .bool(false))
+  }
 }

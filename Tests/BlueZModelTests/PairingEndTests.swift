@@ -145,4 +145,27 @@ import TimeTypes
     set("Powered", .bool(false), of: Bench.phone, &bench)
     #expect(bench.answer(call)?.error == .authenticationCanceled)
   }
+
+  @Test("H4: Pairable stays off when an agent comes, goes or asks that is not the default agent")
+  func pairableStaysOff() {
+    var bench = Bench()
+    func pairable(_ bench: Bench) -> Value? { bench.phoneObjects[Bench.adapter]?[InterfaceName.adapter]?["Pairable"] }
+    func manage(_ request: Request, _ client: ClientIdentifier) {
+      #expect(bench.ask(Bench.phone, WellKnown.managerPath, request, from: client)?.isSuccess == true)
+    }
+    let path = ObjectPath(unchecked: "/agent")
+    bench.registerAgent(Bench.phone, .noInputNoOutput)
+    set("Pairable", .bool(false), of: Bench.phone, &bench)
+    bench.signals = []
+    manage(.registerAgent(path: path, capability: .noInputNoOutput), Self.other)
+    manage(.requestDefaultAgent(path: path), Bench.system)
+    manage(.unregisterAgent(path: path), Self.other)
+    #expect(pairable(bench) == .bool(false) && bench.signals.isEmpty)
+    manage(.registerAgent(path: path, capability: .noInputNoOutput), Self.other)
+    bench.vanish(Bench.phone, Self.other)
+    #expect(pairable(bench) == .bool(false) && bench.signals.isEmpty)
+    manage(.registerAgent(path: path, capability: .noInputNoOutput), Self.other)
+    manage(.requestDefaultAgent(path: path), Self.other)
+    #expect(pairable(bench) == .bool(true), "another agent is the default")
+  }
 }
