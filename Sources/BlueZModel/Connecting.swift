@@ -195,7 +195,7 @@ extension BlueZModel {
     if device.bond == nil {
       // Seen on bluetoothd: after a loss it does not reconnect to an unbonded peer.
       disarm(path)
-      makeTemporaryIfUnwanted(path)
+      if !device.isBlocked { makeTemporaryIfUnwanted(path) }
     }
     if let caller = device.removalCalls.first {
       for call in device.removalCalls.dropFirst() { reply(to: call, .success(.none)) }

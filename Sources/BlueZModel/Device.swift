@@ -111,7 +111,7 @@ struct Device: Sendable {
   var isPaired: Bool { bond != nil || isPairedForLink }
 
   /// Whether it is on disk.
-  var isKept: Bool { !isTemporary && (bond != nil || isTrusted) }
+  var isKept: Bool { !isTemporary && (bond != nil || isTrusted || isBlocked) }
 
   /// What to look for on the air: the identity if known, else the address.
   var target: InitiatorTarget {

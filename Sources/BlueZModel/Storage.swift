@@ -46,7 +46,7 @@ package struct Bond: Sendable, Hashable, Codable {
 }
 
 extension BlueZStorage {
-  /// Keeps a device that is bonded or trusted. bluetoothd does not store others for long.
+  /// Keeps a device that is bonded, trusted or blocked. bluetoothd does not store others for long.
   mutating func keep(_ device: Device) {
     forget(device.address)
     guard device.isKept else { return }

@@ -100,6 +100,20 @@ import TimeTypes
     #expect(bench.now - began >= .seconds(20) && bench.now - began < .seconds(24))
   }
 
+  @Test("H4: a block survives bluetoothd's restart, with or without a bond", arguments: [true, false])
+  func blockIsKept(bonded: Bool) throws {
+    var bench = Bench()
+    if bonded { _ = bench.settle() } else { bench.serveLock() }
+    let found = bonded ? bench.lockPath : bench.discover()
+    let path = try #require(found)
+    _ = bench.ask(
+      Bench.phone, path, .setProperty(interface: InterfaceName.device, name: "Blocked", value: .bool(true)))
+    bench.command(.restartBluetoothd(machine: Bench.phone, killed: true))
+    bench.run(.seconds(60))
+    #expect(bench.device(path, "Blocked") == .bool(true))
+    #expect(bench.ask(Bench.phone, path, .connect)?.error == .failed("le-connection-abort-by-local"))
+  }
+
   @Test("H4: on an adapter for Low Energy no discovery is for classic Bluetooth alone")
   func classicDiscovery() {
     var bench = Bench()
