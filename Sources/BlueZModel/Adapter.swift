@@ -20,6 +20,12 @@ struct AdapterState: Sendable {
   var pairableTimeoutSeconds: UInt32 = 0
   var pairableDeadline: Instant?
 
+  mutating func readSettings(_ storage: BlueZStorage) {
+    alias = storage.alias
+    discoverableTimeoutSeconds = storage.discoverableTimeoutSeconds ?? discoverableTimeoutSeconds
+    pairableTimeoutSeconds = storage.pairableTimeoutSeconds ?? pairableTimeoutSeconds
+  }
+
   mutating func setDiscoverable(_ isOn: Bool, at now: Instant) {
     isDiscoverable = isOn
     isConnectable = isOn
@@ -75,7 +81,7 @@ extension BlueZModel {
   /// What bluetoothd does with a controller it finds: takes over the kernel's links, clears its lists, loads devices
   /// and switches the controller on.
   private mutating func startAdapter() {
-    adapter.alias = storage.alias
+    adapter.readSettings(storage)
     isDefault = !hasDefaultSibling
     adapter.name = isDefault ? nil : "\(configuration.name) #\(configuration.adapterNumber + 1)"
     server = GATTServer(configuration: configuration)
@@ -94,6 +100,7 @@ extension BlueZModel {
     _ = outbox.takeChanges()
     added(adapterPath)
     for path in devices.keys.sorted() { added(path) }
+    restoreDiscoverable()
     if !kernel.isBlocked, !kernel.powered { powerOn() }
   }
 

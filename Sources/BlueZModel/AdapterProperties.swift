@@ -20,6 +20,7 @@ extension BlueZModel {
     } else if let seconds = try assigned.read(\.discoverableTimeoutSeconds) {
       reply(to: caller, .success(.none))
       adapter.setDiscoverableTimeout(seconds: seconds, at: now)
+      storeSettings()
       changed(adapterPath, \Adapter1.discoverableTimeoutSeconds)
     } else if let isOn = try assigned.read(\.connectable) {
       reply(to: caller, .success(.none))
@@ -30,6 +31,7 @@ extension BlueZModel {
     } else if let seconds = try assigned.read(\.pairableTimeoutSeconds) {
       reply(to: caller, .success(.none))
       adapter.setPairableTimeout(seconds: seconds, isPairable: kernel.isPairable, at: now)
+      storeSettings()
       changed(adapterPath, \Adapter1.pairableTimeoutSeconds)
     } else {
       return false
@@ -58,7 +60,7 @@ extension BlueZModel {
     let new = name.isEmpty ? nil : name
     guard adapter.alias != new else { return }
     adapter.alias = new
-    storage.alias = new
+    storeSettings()
     changed(adapterPath, \Adapter1.alias)
     refreshAdvertisements()
   }
@@ -71,8 +73,24 @@ extension BlueZModel {
     adapter.isDiscoverableForDiscovery = false
     guard adapter.isDiscoverable != isOn else { return }
     adapter.setDiscoverable(isOn, at: now)
+    storeSettings()
     changed(adapterPath, \Adapter1.discoverable, \.connectable)
     refreshAdvertisements()
+  }
+
+  /// Writes the settings to disk. A `Discoverable` that ends by itself is not kept (src/adapter.c, store_adapter_info).
+  private mutating func storeSettings() {
+    storage.alias = adapter.alias
+    storage.discoverableTimeoutSeconds = adapter.discoverableTimeoutSeconds
+    storage.pairableTimeoutSeconds = adapter.pairableTimeoutSeconds
+    storage.isDiscoverable = adapter.isDiscoverable && adapter.discoverableTimeoutSeconds == 0
+  }
+
+  /// Makes the adapter discoverable that was so without an end when its settings were stored.
+  mutating func restoreDiscoverable() {
+    guard storage.isDiscoverable == true, adapter.discoverableTimeoutSeconds == 0 else { return }
+    adapter.setDiscoverable(true, at: now)
+    changed(adapterPath, \Adapter1.discoverable, \.connectable)
   }
 
   private mutating func setConnectable(_ isOn: Bool) {
@@ -80,6 +98,7 @@ extension BlueZModel {
     // An adapter that is not connectable is not discoverable either.
     if !isOn, adapter.isDiscoverable {
       adapter.discoverableEnded()
+      storeSettings()
       changed(adapterPath, \Adapter1.discoverable)
       refreshAdvertisements()
     }

@@ -8,6 +8,10 @@ package struct BlueZStorage: Sendable, Hashable, Codable {
   package var devices: [StoredDevice] = []
   /// Adapter1.Alias, if a client set one.
   package var alias: String?
+  /// Adapter1's timeouts and a `Discoverable` without an end, if a client set them.
+  package var discoverableTimeoutSeconds: UInt32?
+  package var pairableTimeoutSeconds: UInt32?
+  package var isDiscoverable: Bool?
   /// How many keys were drawn, so that none is drawn twice.
   package var keyCount: UInt64 = 0
   package init() {}

@@ -257,6 +257,40 @@ import TimeTypes
     #expect(error?.name.hasSuffix(isKnown ? "PropertyReadOnly" : "UnknownProperty") == true)
   }
 
+  @Test("H4: timeouts, and a Discoverable without an end, survive bluetoothd's restart", arguments: [true, false])
+  func settingsAreKept(killed: Bool) {
+    var bench = Bench()
+    for (name, seconds) in [("DiscoverableTimeout", UInt32(0)), ("PairableTimeout", 60)] {
+      #expect(set(name, .uint32(seconds), &bench)?.isSuccess == true)
+    }
+    #expect(set("Discoverable", .bool(true), &bench)?.isSuccess == true)
+    bench.command(.restartBluetoothd(machine: Bench.phone, killed: killed))
+    bench.run(.seconds(5))
+    #expect(value("DiscoverableTimeout", bench) == .uint32(0))
+    #expect(value("PairableTimeout", bench) == .uint32(60))
+    #expect(value("Discoverable", bench) == .bool(true) && value("Connectable", bench) == .bool(true))
+    #expect(set("Discoverable", .bool(false), &bench)?.isSuccess == true)
+    bench.command(.restartBluetoothd(machine: Bench.phone, killed: killed))
+    bench.run(.seconds(5))
+    #expect(value("Discoverable", bench) == .bool(false))
+  }
+
+  @Test("H4: a Discoverable with an end, or of a discovery, does not survive bluetoothd's restart")
+  func discoverableForATime() {
+    var bench = Bench()
+    #expect(set("Discoverable", .bool(true), &bench)?.isSuccess == true)
+    bench.command(.restartBluetoothd(machine: Bench.phone, killed: true))
+    bench.run(.seconds(5))
+    #expect(value("Discoverable", bench) == .bool(false))
+    #expect(set("DiscoverableTimeout", .uint32(0), &bench)?.isSuccess == true)
+    bench.call(Bench.phone, Bench.adapter, .setDiscoveryFilter(DiscoveryFilter(discoverable: true)))
+    bench.call(Bench.phone, Bench.adapter, .startDiscovery)
+    #expect(value("Discoverable", bench) == .bool(true))
+    bench.command(.restartBluetoothd(machine: Bench.phone, killed: true))
+    bench.run(.seconds(5))
+    #expect(value("Discoverable", bench) == .bool(false))
+  }
+
   @Test("H4: PairableTimeout counts when an agent has made the adapter pairable")
   func pairableTimeout() {
     var bench = Bench()
