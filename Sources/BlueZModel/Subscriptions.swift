@@ -9,6 +9,7 @@ extension BlueZModel {
     _ characteristic: RemoteCharacteristic, _ path: ObjectPath, of device: ObjectPath, _ pending: PendingCall
   ) {
     let handle = characteristic.valueHandle
+    guard devices[device]?.disconnectDeadline == nil else { return reply(to: pending, .failure(.notConnected)) }
     guard !isNotifyAcquired(handle, of: device) else {
       return reply(to: pending, .failure(.notPermitted("Notify acquired")))
     }

@@ -114,6 +114,20 @@ import TimeTypes
     #expect(bench.ask(Bench.phone, path, .connect)?.error == .failed("le-connection-abort-by-local"))
   }
 
+  @Test("H4: StartNotify is refused while a Disconnect waits, and leaves nothing for the next link")
+  func notifyWhileDisconnecting() throws {
+    var bench = Bench()
+    bench.serveLock(encrypted: false)
+    let path = bench.meet()
+    let offer = try #require(bench.characteristic(Bench.offer))
+    let disconnect = bench.call(Bench.phone, path, .disconnect)
+    #expect(bench.ask(Bench.phone, offer, .startNotify)?.error == .notConnected)
+    #expect(bench.answer(disconnect)?.isSuccess == true)
+    #expect(bench.ask(Bench.phone, path, .connect)?.isSuccess == true)
+    bench.run(.seconds(5))
+    #expect(bench.phoneObjects[offer]?[InterfaceName.gattCharacteristic]?["Notifying"] == .bool(false))
+  }
+
   @Test("H4: on an adapter for Low Energy no discovery is for classic Bluetooth alone")
   func classicDiscovery() {
     var bench = Bench()
