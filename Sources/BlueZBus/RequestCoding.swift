@@ -130,12 +130,12 @@ enum RequestCoding {
     case (InterfaceName.device, "Connect"): return .request(.connect)
     case (InterfaceName.device, "Disconnect"): return .request(.disconnect)
     case (InterfaceName.device, "ConnectProfile"):
-      guard let uuid = try? arguments.uuid(0) else {
+      guard let uuid = ProfileName.uuid(try arguments.string(0)) else {
         throw BusError(.invalidArguments("br-connection-invalid-argument"))
       }
       return .request(.connectProfile(uuid))
     case (InterfaceName.device, "DisconnectProfile"):
-      guard let uuid = try? arguments.uuid(0) else { throw BusError(invalidArguments) }
+      guard let uuid = ProfileName.uuid(try arguments.string(0)) else { throw BusError(invalidArguments) }
       return .request(.disconnectProfile(uuid))
     case (InterfaceName.device, "Pair"): return .request(.pair)
     case (InterfaceName.device, "CancelPairing"): return .request(.cancelPairing)

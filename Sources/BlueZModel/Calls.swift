@@ -70,8 +70,8 @@ extension BlueZModel {
     case .disconnect: disconnect(path, pending)
     case .pair: pair(path, pending)
     case .cancelPairing: reply(to: pending, cancelPairing(path))
-    // Other kinds of profiles are not simulated: a search for them finds nothing, and there is none to disconnect.
-    case .connectProfile: reply(to: pending, .failure(.failed("br-connection-sdp-search")))
+    case .connectProfile: connectProfile(path, pending)
+    // Other kinds of profiles are not simulated, so there is none to disconnect.
     case .disconnectProfile:
       reply(to: pending, .failure(.invalidArguments("Invalid arguments in method call")))
     case .getServiceRecords where configuration.isExperimental:
@@ -82,6 +82,19 @@ extension BlueZModel {
     case .openChannel(let psm): openChannel(psm, to: path, pending)
     default: reply(to: pending, .failure(.unknownMethod("no such method on a device")))
     }
+  }
+
+  /// Other kinds of profiles are not simulated: a search for them finds nothing. The device is wanted all the same
+  /// (src/device.c, connect_profiles).
+  private mutating func connectProfile(_ path: ObjectPath, _ pending: PendingCall) {
+    guard devices[path]?.pendingConnect?.caller == nil, devices[path]?.bondedCall == nil else {
+      return reply(to: pending, .failure(BlueZError(.inProgress, "br-connection-busy")))
+    }
+    guard adapter.isPowered else {
+      return reply(to: pending, .failure(BlueZError(.notReady, "br-connection-adapter-not-powered")))
+    }
+    devices[path]?.isTemporary = false
+    reply(to: pending, .failure(.failed("br-connection-sdp-search")))
   }
 
   private mutating func handleAttributeCall(_ request: Request, _ path: ObjectPath, _ pending: PendingCall) {

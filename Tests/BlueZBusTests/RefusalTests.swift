@@ -108,6 +108,34 @@ struct RefusalTests {
     pair.close()
   }
 
+  @Test(
+    "H4: ConnectProfile takes the names and numbers of profiles, too",
+    arguments: ["spp", "1101", "0x1101", "00001101-0000-1000-8000-00805f9b34fb"])
+  func profileNames(name: String) async throws {
+    let pair = try await Pair()
+    let peer = try Bus(address: pair.bus.address)
+    try peer.start()
+    // A refused call would never come to the server.
+    let arrival = Task {
+      let event = try await pair.events.next()
+      if case .message(let sender, .call(let call, _, _)) = event {
+        pair.server.send(.reply(call, .success(.none)), to: sender)
+      }
+      return event
+    }
+    try await peer.call(
+      MethodCall(
+        to: "org.bluez", path: Sample.device, interface: InterfaceName.device, member: "ConnectProfile",
+        arguments: [.string(name)]))
+    let profile = BluetoothUUID(0x1101 as UInt16)
+    guard case .message(_, .call(_, Sample.device, .connectProfile(profile))) = try await arrival.value else {
+      Issue.record("another call")
+      return
+    }
+    peer.close()
+    pair.close()
+  }
+
   @Test("H4: a file descriptor is a value of the wrong type where bluetoothd looks for one, and ignored elsewhere")
   func unexpectedDescriptors() async throws {
     let pair = try await Pair()

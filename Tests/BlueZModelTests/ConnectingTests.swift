@@ -114,6 +114,37 @@ import TimeTypes
     #expect(bench.ask(Bench.phone, path, .connect)?.error == .failed("le-connection-abort-by-local"))
   }
 
+  @Test("H4: ConnectProfile waits for no other call and needs power")
+  func connectProfile() throws {
+    var bench = Bench()
+    bench.serveLock()
+    let found = bench.discover()
+    let path = try #require(found)
+    let profile = Request.connectProfile(BluetoothUUID(0x1101 as UInt16))
+    let connect = bench.call(Bench.phone, path, .connect)
+    #expect(
+      bench.replies[bench.call(Bench.phone, path, profile)]?.error
+        == BlueZError(.inProgress, "br-connection-busy"))
+    #expect(bench.answer(connect)?.isSuccess == true)
+    #expect(bench.ask(Bench.phone, path, profile)?.error == .failed("br-connection-sdp-search"))
+    _ = bench.ask(
+      Bench.phone, Bench.adapter, .setProperty(interface: InterfaceName.adapter, name: "Powered", value: .bool(false)))
+    #expect(
+      bench.ask(Bench.phone, path, profile)?.error == BlueZError(.notReady, "br-connection-adapter-not-powered"))
+  }
+
+  @Test("H4: a device does not vanish after a ConnectProfile")
+  func wantedByProfile() throws {
+    var bench = Bench()
+    bench.serveLock()
+    let found = bench.discover()
+    let path = try #require(found)
+    _ = bench.ask(Bench.phone, path, .connectProfile(BluetoothUUID(0x1101 as UInt16)))
+    bench.leave()
+    bench.run(.seconds(60))
+    #expect(bench.phoneObjects[path] != nil)
+  }
+
   @Test("H4: StartNotify is refused while a Disconnect waits, and leaves nothing for the next link")
   func notifyWhileDisconnecting() throws {
     var bench = Bench()
