@@ -164,6 +164,32 @@ import TimeTypes
         ], &bench)?.error == .failed("Failed to register advertisement"))
   }
 
+  @Test("H4: an empty array of any type is no data, and strings alone count as services")
+  func emptyArrays() throws {
+    let empty: [Value] = [
+      .dictionary(key: "s", value: "v", [:]), .dictionary(key: "q", value: "v", [:]),
+      .dictionary(key: "y", value: "v", [:]), .array(of: "o", []), .array(of: "v", []), .bytes([]),
+    ]
+    let names = [
+      "ManufacturerData", "ServiceData", "Data", "SolicitUUIDs", "Includes", "ScanResponseServiceUUIDs",
+      "ScanResponseManufacturerData", "ScanResponseServiceData", "ScanResponseData",
+    ]
+    for name in names {
+      for value in empty {
+        var bench = Bench()
+        #expect(register([name: value], &bench)?.isSuccess == true, "\(name) \(value)")
+        _ = try found(&bench)
+      }
+    }
+    var bench = Bench()
+    let path = ObjectPath(unchecked: "/x")
+    #expect(register(["SolicitUUIDs": .array(of: "o", [.path(path)])], &bench)?.isSuccess == true)
+    var another = Bench()
+    #expect(
+      register(["ManufacturerData": .dictionary(key: "s", value: "v", [.string("a"): .variant(.byte(1))])], &another)?
+        .error == .failed("Failed to parse advertisement."))
+  }
+
   /// BlueZ's own example-advertisement.
   @Test("H4: an advertisement whose flags leave no room for the power is advertised without it")
   func noRoomForPower() throws {

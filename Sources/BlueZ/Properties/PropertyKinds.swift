@@ -59,6 +59,11 @@ extension PropertyKind where Typed == String {
 
 extension PropertyKind where Typed == [String] {
   static var texts: Self { Self(signature: "as", read: { $0.stringsValue }, write: { .strings($0) }) }
+
+  /// An array of other elements counts as empty.
+  static var advertisedTexts: Self {
+    Self(signature: "as", read: { $0.advertisedTexts }, write: { .strings($0) })
+  }
 }
 
 extension PropertyKind where Typed: RawRepresentable, Typed.RawValue == String {
@@ -118,20 +123,24 @@ extension PropertyKind where Typed == [BluetoothUUID] {
 
   /// Every text must be a UUID. Repeated ones count once.
   static var onlyUUIDs: Self {
-    Self(
-      signature: "as",
-      read: { value in
-        guard let texts = value.stringsValue else { return nil }
-        var uuids: [BluetoothUUID] = []
-        // A client may send a hundred thousand.
-        var known: Set<BluetoothUUID> = []
-        for text in texts {
-          guard let uuid = BluetoothUUID(bluez: text) else { return nil }
-          if known.insert(uuid).inserted { uuids.append(uuid) }
-        }
-        return uuids
-      },
-      write: { .strings($0.map(\.description)) })
+    Self(signature: "as", read: { $0.stringsValue.flatMap(all) }, write: { .strings($0.map(\.description)) })
+  }
+
+  /// As `onlyUUIDs`, but an array of other elements counts as empty.
+  static var advertisedUUIDs: Self {
+    Self(signature: "as", read: { $0.advertisedTexts.flatMap(all) }, write: { .strings($0.map(\.description)) })
+  }
+
+  /// The UUIDs of the texts, each once, or `nil` if one is none.
+  private static func all(_ texts: [String]) -> [BluetoothUUID]? {
+    var uuids: [BluetoothUUID] = []
+    // A client may send a hundred thousand.
+    var known: Set<BluetoothUUID> = []
+    for text in texts {
+      guard let uuid = BluetoothUUID(bluez: text) else { return nil }
+      if known.insert(uuid).inserted { uuids.append(uuid) }
+    }
+    return uuids
   }
 }
 
@@ -181,9 +190,9 @@ extension Value {
   ///
   /// - Parameter strict: reads the dictionary as bluetoothd does (src/advertising.c, parse_service_data): every value
   ///   must be a variant of at least one byte, because an empty array has no element type for bluetoothd. One bad entry
-  ///   makes the result `nil`. Otherwise, bad entries are skipped.
+  ///   makes the result `nil`. An array of anything but entries counts as empty. Otherwise, bad entries are skipped.
   fileprivate func byteStrings<Key: Hashable>(strict: Bool, _ key: (Value) -> Key?) -> [Key: [UInt8]]? {
-    guard case .dictionary(_, _, let members) = self else { return nil }
+    guard case .dictionary(_, _, let members) = self else { return strict && isArray ? [:] : nil }
     var result: [Key: [UInt8]] = [:]
     for (name, value) in members {
       if let key = key(name), let bytes = value.unwrapped.bytesValue, !strict || value.isVariantOfBytes {
@@ -193,6 +202,18 @@ extension Value {
       }
     }
     return result
+  }
+
+  /// The texts in an array. bluetoothd reads an advertisement's array as long as its elements are texts, so one of other
+  /// elements has none (src/advertising.c, parse_service_uuids).
+  fileprivate var advertisedTexts: [String]? { stringsValue ?? (isArray ? [] : nil) }
+
+  /// D-Bus counts dictionaries among the arrays.
+  private var isArray: Bool {
+    switch self {
+    case .array, .bytes, .dictionary: true
+    default: false
+    }
   }
 
   private var isVariantOfBytes: Bool {
