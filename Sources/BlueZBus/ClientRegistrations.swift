@@ -51,7 +51,9 @@ extension BlueZServerSession {
     listen(to: client, .changes(of: client))
     let error = BlueZError.failed("Failed to parse advertisement.")
     fetchObjects(call, registration, .advertisement(of: client, path), else: error) { session, values in
-      guard let properties = values?.first?.propertiesValue else { return session.refuse(call, error) }
+      // An object that does not tell its properties is advertised without any (gdbus/client.c,
+      // get_all_properties_reply).
+      let properties = values?.first?.propertiesValue ?? [:]
       session.deliver(call, .registerAdvertisement(path: path, properties: properties))
     }
   }

@@ -102,6 +102,34 @@ struct RegistrationTests {
     pair.close()
   }
 
+  @Test("H4: an advertisement whose object does not tell its properties is registered without any")
+  func bareAdvertisement() async throws {
+    let pair = try await Pair()
+    let peer = try Bus(address: pair.bus.address)
+    try peer.start()
+    // A refused registration would never come to the server.
+    let arrival = Task {
+      let event = try await pair.events.next()
+      if case .message(let sender, .call(let call, _, _)) = event {
+        pair.server.send(.reply(call, .success(.none)), to: sender)
+      }
+      return event
+    }
+    try await peer.call(
+      MethodCall(
+        to: WellKnown.busName, path: Sample.adapter, interface: InterfaceName.advertisingManager,
+        member: "RegisterAdvertisement", arguments: [.path(Sample.advertisement), .properties([:])]))
+    guard
+      case .message(_, .call(_, Sample.adapter, .registerAdvertisement(Sample.advertisement, [:]))) =
+        try await arrival.value
+    else {
+      Issue.record("another registration")
+      return
+    }
+    peer.closeAndWait()
+    pair.close()
+  }
+
   @Test("C7: a client that does not list its monitors is registered without any")
   func silentMonitors() async throws {
     let pair = try await Pair()
