@@ -24,6 +24,8 @@ enum PendingCall: Sendable, Hashable {
   case rssi(PeerIdentifier)
   /// Asks whether the controller has the link.
   case probe(PeerIdentifier)
+  /// Asks how near a central is whose link has just come up.
+  case signalOfNewLink(PeerIdentifier)
   /// Asks what the peer's link carries.
   case mtu(PeerIdentifier)
   /// Reads bluetoothd's view of one device or, below, of all objects.
@@ -66,6 +68,7 @@ extension BluetoothSystem {
     case .abandonedRead(let path): abandonedReadCompleted(path, result)
     case .rssi(let peer): signalRead(peer, result)
     case .probe(let peer): probed(peer, result)
+    case .signalOfNewLink(let peer): signalOfNewLinkRead(peer, result)
     case .mtu(let peer): mtuRead(peer, result)
     case .reread(let path): reread(path, result)
     case .rereadAll: rereadAll(result)

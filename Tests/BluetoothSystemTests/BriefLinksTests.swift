@@ -144,23 +144,70 @@ import TimeTypes
     return desk
   }
 
-  private func breakOff(_ desk: inout Desk) {
+  /// - Parameter signal: what the controller answers if it is asked for the link's signal.
+  private func breakOff(_ desk: inout Desk, signal: Int8? = -50, because reason: String? = nil) {
+    desk.linkSignal = signal
     desk.linkBegins()
     desk.pass(.milliseconds(150))
+    if let reason {
+      desk.handle(.daemon(.signal(.disconnected(path: Desk.devicePath, reason: reason, message: ""))))
+    }
     desk.change(["Connected": .bool(false)])
     desk.pass(.seconds(1))
   }
 
   private func removals(_ desk: Desk) -> Int { desk.asked { $0 == .removeDevice(Desk.devicePath) } }
 
-  @Test("L5: the bond of a phone that has lost it is removed while the lock's window is open, after three such links")
+  @Test("L5: the bond of a phone that has lost it is removed while the lock's window is open, after three near links")
   func refusedBond() {
     var desk = lock(window: true)
+    // Nobody asks for the signal before a link has broken off.
+    breakOff(&desk)
+    #expect(desk.asked { $0 == .readConnectionRSSI } == 0)
     for _ in 0..<2 { breakOff(&desk) }
     #expect(removals(desk) == 0)
     breakOff(&desk)
     #expect(removals(desk) == 1)
     #expect(desk.recorded(.bondLost) == 1)
+  }
+
+  @Test(
+    "L5: a bond stays, though the window is open, if its links are lost at the edge of the range or may have been",
+    arguments: [-90, -76, 0, 20, 127, nil] as [Int8?])
+  func lostAtTheEdge(_ signal: Int8?) {
+    var desk = lock(window: true)
+    for _ in 0..<50 { breakOff(&desk, signal: signal) }
+    #expect(removals(desk) == 0)
+    #expect(desk.recorded(.linkBarren) == 1, "the journal says what may be wrong")
+  }
+
+  @Test("L5: links that are lost at the edge of the range count neither for nor against a bond that the phone has lost")
+  func lostAndNear() {
+    var desk = lock(window: true)
+    breakOff(&desk)
+    for _ in 0..<2 {
+      breakOff(&desk)
+      for _ in 0..<5 { breakOff(&desk, signal: -90) }
+    }
+    #expect(removals(desk) == 0)
+    breakOff(&desk)
+    #expect(removals(desk) == 1)
+  }
+
+  @Test(
+    "L5: if bluetoothd says why links end, a refused key counts at any distance, and a lost signal at none",
+    arguments: [
+      ("Authentication", -90, 3), ("Authentication", nil, 3), ("Local", -50, 4), ("Remote", -50, 4),
+      ("Local", -90, nil), ("Remote", -90, nil), ("Timeout", -50, nil), ("Unknown", -50, nil), ("Suspend", -50, nil),
+    ] as [(String, Int8?, Int?)])
+  func withReason(_ reason: String, _ signal: Int8?, _ limit: Int?) {
+    var desk = lock(window: true)
+    var links = 0
+    while removals(desk) == 0, links < 20 {
+      breakOff(&desk, signal: signal, because: "org.bluez.Reason.\(reason)")
+      links += 1
+    }
+    #expect(links == limit ?? 20)
   }
 
   @Test("L5: with the window closed the bond stays; once the window opens, one more broken link removes it")
@@ -185,11 +232,11 @@ import TimeTypes
 
   @Test("L5: a phone whose link lasts keeps its bond in the window") func goodBond() {
     var desk = lock(window: true)
-    for _ in 0..<2 { breakOff(&desk) }
+    for _ in 0..<3 { breakOff(&desk) }
     desk.linkUp()
     desk.pass(.seconds(20))
     desk.linkDown()
-    for _ in 0..<2 { breakOff(&desk) }
+    for _ in 0..<3 { breakOff(&desk) }
     #expect(removals(desk) == 0)
   }
 }

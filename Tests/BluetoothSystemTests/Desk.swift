@@ -32,6 +32,8 @@ struct Desk {
   var effects: [BluetoothSystem.Effect] = []
   /// Answers every call that a test does not answer itself, and refuses nothing.
   var answersCalls = true
+  /// What the controller reads of a link's signal, in dBm; `nil` if it can't.
+  var linkSignal: Int8?
   /// What bluetoothd shows as the link's MTU; `nil` before the attribute protocol works.
   var mtu: UInt16?
   /// Calls that are refused after all.
@@ -74,6 +76,7 @@ struct Desk {
     case .getAllProperties(InterfaceName.gattCharacteristic):
       .success(.properties(mtu.map { ["MTU": .uint16($0)] } ?? [:]))
     case .connect, .openChannel, .acceptChannel: nil
+    case .readConnectionRSSI: linkSignal.map { .success(.rssi($0)) } ?? .success(.none)
     case .listenForChannels(let psm, _): .success(.psm(psm == 0 ? 0x80 : psm))
     // The answer comes when the link is down, or at once if there is no link.
     case .disconnect: system.bluez.devices[path]?.isConnected == true ? nil : .failure(.notConnected)

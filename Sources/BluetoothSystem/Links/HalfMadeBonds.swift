@@ -68,21 +68,43 @@ extension BluetoothSystem {
 
   /// A central that has lost its side of the bond can't make another one, because this machine's bluetoothd asks for encryption as
   /// soon as the link is up, and does not replace a bond (`JustWorksRepairing = never`). So its links break off at once, whatever
-  /// it wants. While an app lets any central pair because a person wants it so, as a lock does after its button was
-  /// pressed, the bond is removed after three such links, and the central may make it anew.
+  /// it wants. While an app lets any central pair, as a lock does after its button was pressed, the bond is removed after three
+  /// such links, and the central may make it anew.
+  ///
+  /// Links that are lost at the edge of the range break off at once as well. They don't count, because the bond is good,
+  /// and a central whose bond is removed here keeps its half and is shut out. A link counts only if bluetoothd says that
+  /// the key was refused, or if the central is so near that the link can't have been lost.
   mutating func removeRefusedBond(_ peer: PeerIdentifier) {
-    guard isDoubtful(peer), let device = bluez.device(peer), let adapter = bluez.adapter, device.isBonded,
-      !isWanted(peer), !device.isTrusted, isPairingWelcome
+    guard links[peer]?.isRefused == true, let device = bluez.device(peer), let adapter = bluez.adapter,
+      mayRefuseBond(device), isPairingWelcome
     else { return }
     journal(
       .bondLost,
       [
         .peripheral: peer.uuidString, .links: String(LinkHealth.keyFailureLimit),
-        .because: "its links break off, as if the central no longer had it, and somebody lets centrals pair now",
+        .because: "it breaks off its links, as if it no longer had it, and somebody lets centrals pair now",
       ])
     setBondUnproven(peer, false)
     links[peer] = nil
     call(adapter, .removeDevice(device.path), for: .ignored)
+  }
+
+  /// Asks for the signal of a central's new link, if the link before has broken off. Most links are good, and then
+  /// nobody has to know.
+  mutating func askWhetherNear(_ peer: PeerIdentifier) {
+    guard links[peer]?.hasBarrenLinks == true, let device = bluez.device(peer), mayRefuseBond(device), admitsCentrals,
+      calls.count(of: .signalOfNewLink(peer)) == 0
+    else { return }
+    call(device.path, .readConnectionRSSI, for: .signalOfNewLink(peer))
+  }
+
+  mutating func signalOfNewLinkRead(_ peer: PeerIdentifier, _ result: Result<Reply, BlueZError>) {
+    if case .success(.rssi(let signal)) = result { links[peer]?.signalWasRead(signal) }
+  }
+
+  /// Whether its bond could be one that a central has lost.
+  private func mayRefuseBond(_ device: Device) -> Bool {
+    device.isBonded && !isWanted(device.peer) && !device.isTrusted
   }
 
   /// A peer that hides its address can't be recognised once the bond is gone, so its app has to look for it anew.

@@ -25,6 +25,10 @@ struct LinkHealth: Sendable {
   private var removedBonds = 0
   /// How many links in a row ended because the peer lacked the key, according to bluetoothd.
   private var keyFailures = 0
+  /// Links since the last good one that the peer has broken off at once, and did not merely lose.
+  private var refusals = 0
+  /// The signal with which the present link came up, in dBm, if it was asked for.
+  private var signal: Int8?
 
   /// bluetoothd resolves services in a second or two, or ten over a bad link. Its own transactions take 30 s at most.
   static let resolveLimit: Duration = .seconds(45)
@@ -38,9 +42,16 @@ struct LinkHealth: Sendable {
   static let bondRemovalDoublings = 8
   /// The number of tries bluetoothd 5.86 makes before giving up.
   static let keyFailureLimit = 3
+  /// Signals in dBm with which a link is not lost within `barrenLimit`. The weakest is 15 dB above what any usual
+  /// controller still receives. Controllers say 0 or 127 before they have received a packet.
+  static let nearSignals: ClosedRange<Int8> = -75 ... -1
 
   /// Several links in a row have broken off before anything could be asked over them.
   var isDoubtful: Bool { barrenLinks >= Self.keyFailureLimit }
+  /// The last link has broken off so.
+  var hasBarrenLinks: Bool { barrenLinks > 0 }
+  /// The peer has broken off several links at once.
+  var isRefused: Bool { refusals >= Self.keyFailureLimit }
   /// Some half-made bonds were removed. They count until a bond has carried a link.
   var hasHistory: Bool { removedBonds > 0 }
 
@@ -50,8 +61,11 @@ struct LinkHealth: Sendable {
     hasBond = isBonded
     bondedAt = nil
     provesBondAt = nil
+    signal = nil
     brief.linkCameUp(at: now)
   }
+
+  mutating func signalWasRead(_ signal: Int8) { self.signal = signal }
 
   /// The link existed before this system started.
   mutating func wasFound(isResolved: Bool, isBondUnproven: Bool, at now: Instant) {
@@ -65,6 +79,7 @@ struct LinkHealth: Sendable {
     ends = 0
     barrenLinks = 0
     keyFailures = 0
+    refusals = 0
     checkAt = nil
     return hasBond
   }
@@ -77,7 +92,8 @@ struct LinkHealth: Sendable {
     var provesBond = false
   }
 
-  mutating func lost(wasResolved: Bool, isBonded: Bool, at now: Instant) -> Loss {
+  /// - Parameter reason: why it ended according to bluetoothd, `org.bluez.Reason.*`. `nil` if it does not say.
+  mutating func lost(wasResolved: Bool, isBonded: Bool, wasEnded: Bool, reason: String?, at now: Instant) -> Loss {
     let began = since
     since = nil
     checkAt = nil
@@ -86,14 +102,26 @@ struct LinkHealth: Sendable {
     if let began, !wasResolved, isBonded, now < began + Self.barrenLimit {
       barrenLinks += 1
       loss.isDoubtfulNow = barrenLinks == Self.keyFailureLimit
+      if !wasEnded, isRefusal(reason) { refusals += 1 }
     } else {
       barrenLinks = 0
       keyFailures = 0
+      refusals = 0
     }
     // If one side lacks the key, a link is lost at once. A link that lasted a while shows that both sides have the
     // key, even if no later link has come up with it yet.
     if let began, isBonded { loss.provesBond = now >= (bondedAt ?? began) + Self.barrenLimit }
     return loss
+  }
+
+  /// Whether a link that ended at once was broken off by the peer, and not lost.
+  private func isRefusal(_ reason: String?) -> Bool {
+    switch reason {
+    case "org.bluez.Reason.Authentication": true
+    // One side has ended it, or bluetoothd does not say so (5.82 and before).
+    case "org.bluez.Reason.Local", "org.bluez.Reason.Remote", nil: signal.map(Self.nearSignals.contains) ?? false
+    default: false
+    }
   }
 
   /// Returns whether the peer has refused the key too often.
@@ -175,6 +203,7 @@ extension BluetoothSystem {
 
   mutating func healthOfNewLink(_ peer: PeerIdentifier) {
     links[peer, default: LinkHealth()].cameUp(isBonded: bluez.device(peer)?.isBonded == true, at: now)
+    askWhetherNear(peer)
   }
 
   mutating func healthOfResolvedLink(_ peer: PeerIdentifier) {
@@ -183,8 +212,12 @@ extension BluetoothSystem {
 
   /// - Parameter wasEnded: this machine has asked for its end.
   mutating func healthOfLostLink(_ peer: PeerIdentifier, wasResolved: Bool, wasEnded: Bool) {
-    let isBonded = bluez.device(peer)?.isBonded == true
-    guard let loss = links[peer]?.lost(wasResolved: wasResolved, isBonded: isBonded, at: now) else { return }
+    let device = bluez.device(peer)
+    let isBonded = device?.isBonded == true
+    guard
+      let loss = links[peer]?.lost(
+        wasResolved: wasResolved, isBonded: isBonded, wasEnded: wasEnded, reason: device?.endReason, at: now)
+    else { return }
     if loss.isDoubtfulNow {
       journal(
         .linkBarren,

@@ -73,6 +73,9 @@ extension BluetoothSystem {
     }
   }
 
+  /// Whether an app that publishes services says which centrals it lets in.
+  var admitsCentrals: Bool { servingApps.contains { apps[$0]?.admitsCentrals == true } }
+
   /// Whether an app that says which centrals it lets in accepts pairings of any central now.
   var isPairingWelcome: Bool {
     servingApps.contains { name in
