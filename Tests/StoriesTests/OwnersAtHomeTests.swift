@@ -148,4 +148,28 @@ struct OwnersAtHomeTests {
       #expect(try judge(promise, story(to: 200)).judgement == .broken, "\(promise)")
     }
   }
+
+  @Test("L3: another owner who leaves while one walks home does not end the arrival before the door has opened")
+  func leftMeanwhile() throws {
+    func unlock(_ seconds: Int64, _ operation: String, record: Int) -> [JournalEntry] {
+      [
+        line(seconds, "alice", Recorded.Agent.unlockWritten, [.operation: operation, .because: "approach"]),
+        line(seconds, "door", Recorded.Lock.commandAccepted, [.operation: operation, .command: "unlock"]),
+        line(seconds, "door", Recorded.Lock.boltMoved, [.to: "unlocked", .cause: "phone", .record: "\(record)"]),
+        line(seconds, "alice", Recorded.Agent.unlockAnswered, [.operation: operation, .result: "done"]),
+      ]
+    }
+    let coming =
+      home + [
+        leaves(100, "alice"), link(116, "alice", isUp: false), comes(1150, "alice", from: 200), leaves(1160, "bob"),
+        link(1176, "bob", isUp: false),
+        line(1190, "door", Recorded.Lock.boltMoved, [.to: "locked", .cause: "leaving", .record: "2"]),
+        link(1270, "alice", isUp: true),
+      ]
+    let once = try judge("unlocked-once", coming + unlock(1280, "a", record: 3))
+    #expect(once.kept, "\(once.reason)")
+    let again = coming + unlock(1280, "a", record: 3) + unlock(1285, "b", record: 4)
+    #expect(try judge("unlocked-once", again).judgement == .broken)
+    #expect(try judge("unlocked-once", coming).judgement == .broken)
+  }
 }

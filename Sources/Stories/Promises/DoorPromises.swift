@@ -154,8 +154,13 @@ enum DoorPromises {
     _ evidence: Evidence, _ absence: Absence, _ home: Range<Int>, door: String
   ) -> Finding {
     if let finding = openAlready(evidence, home, door: door) { return finding }
-    // An owner who leaves afterwards rightly makes the bolt move again.
-    let left = evidence.first(in: home) { $0.isMark(.ownerLeft) && evidence.phones.contains($0.machine) }
+    let opened = evidence.first(in: home) {
+      $0.isLock(.boltMoved) && $0.machine == door && $0.isOpening && !$0.isByHand
+    }
+    // An owner who leaves afterwards rightly makes the bolt move again. One who leaves before has nothing to do with it.
+    let left = evidence.first(in: (opened ?? home.upperBound)..<home.upperBound) {
+      $0.isMark(.ownerLeft) && evidence.phones.contains($0.machine)
+    }
     let home = untilNextWord(evidence, home.lowerBound..<(left ?? home.upperBound), door: door)
     let written = evidence.all(in: home) { $0.isAgent(.unlockWritten) }
     let own = written.filter { $0.machine == absence.phone }
