@@ -8,6 +8,9 @@ extension Recorded {
   /// What a `fault` is about with which a user switches Bluetooth off. Apps that are not running then lose what they asked for.
   package static let bluetoothSwitchedOff = "bluetoothSwitchedOff"
 
+  /// What a `fault` is about that gives a phone and a lock each other's keys.
+  package static let provisioned = "provision"
+
   /// The orchestrator's own events, so that promises know what was done to the world.
   package enum Story: String, JournalEvent {
     case chapterBegan = "chapter.began"

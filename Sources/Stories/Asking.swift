@@ -79,7 +79,7 @@ extension ScenarioRun {
 
   /// Gives a phone and the lock each other's keys, and restarts the lock, as `latchkey setup` does.
   func provision(_ phone: String, at door: String, _ words: String) throws {
-    try mark(.fault, machine: phone, message: words)
+    try mark(.fault, machine: phone, message: words, fields: [.about: Recorded.provisioned])
     let (agent, lock) = (InstalledApp.agent.bundleIdentifier, InstalledApp.lock.bundleIdentifier)
     // Each restart is recorded before it happens.
     let restarted = world.provisioningRestarts

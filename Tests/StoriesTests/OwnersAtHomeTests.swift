@@ -149,6 +149,39 @@ struct OwnersAtHomeTests {
     }
   }
 
+  @Test("L4: nobody is at home where only a phone without a key lies, which nobody who lives there carries")
+  func phoneWithoutKey() throws {
+    func judge(_ steps: [JournalEntry], bobIsEnrolled: Bool) throws -> Judgement {
+      let alone = home.filter { bobIsEnrolled || ($0.machine != "bob" && $0[.central] != "bob") }
+      let story =
+        alone + [
+          leaves(100, "alice"), link(116, "alice", isUp: false),
+          line(126, "door", Recorded.Lock.boltMoved, [.to: "locked", .cause: "leaving", .record: "2"]),
+        ] + steps
+        + [line(1000, "door", Recorded.Lock.boltMoved, [.to: "unlocked", .cause: "hand", .record: "3"])]
+      var machines = Self.machines
+      machines[2].isEnrolled = bobIsEnrolled
+      return try #require(Promise.named("never-unlocked-while-away"))
+        .judge(Evidence(story, machines: machines), scope: "test").judgement
+    }
+    func answered(_ result: String) -> JournalEntry {
+      line(600, "bob", Recorded.Agent.statusAnswered, [.result: result])
+    }
+    let turnedAway = line(500, "bob", Recorded.Agent.turnedAway, [.milliseconds: "60000"])
+    #expect(try judge([], bobIsEnrolled: true) == .notJudged)
+    #expect(try judge([], bobIsEnrolled: false) == .broken)
+    // The lock no longer knows its key, and then knows it again.
+    #expect(try judge([turnedAway], bobIsEnrolled: true) == .broken)
+    #expect(try judge([turnedAway, answered("unknownOperation")], bobIsEnrolled: true) == .notJudged)
+    #expect(try judge([answered("revoked")], bobIsEnrolled: true) == .broken)
+    #expect(try judge([answered("expired")], bobIsEnrolled: true) == .broken)
+    // The story gives it a key.
+    let provisioned = line(500, "bob", Recorded.Story.fault, [.about: "provision"])
+    for key in [provisioned, line(500, "bob", Recorded.Agent.enrolled), answered("unknownOperation")] {
+      #expect(try judge([key], bobIsEnrolled: false) == .notJudged)
+    }
+  }
+
   @Test("L3: another owner who leaves while one walks home does not end the arrival before the door has opened")
   func leftMeanwhile() throws {
     func unlock(_ seconds: Int64, _ operation: String, record: Int) -> [JournalEntry] {

@@ -318,7 +318,8 @@ enum DoorPromises {
     // Another owner who is at home may open the door at any time.
     func isAnybodyHome(at index: Int) -> Bool {
       evidence.phones.contains { phone in
-        !absences.contains { $0.phone == phone && $0.away.contains(index) }
+        evidence.hasKey(phone, of: door, at: index)
+          && !absences.contains { $0.phone == phone && $0.away.contains(index) }
           && !evidence.isFar(phone, from: door, at: index)
       }
     }

@@ -25,6 +25,9 @@ extension JournalEntry {
     isMark(.fault) && self[.door] == nil && self[.about] != Recorded.atTheLock && self[.about] != Recorded.clockSet
   }
 
+  /// Whether the story gives the machine's phone and a lock each other's keys.
+  var isProvisioning: Bool { isMark(.fault) && self[.about] == Recorded.provisioned }
+
   /// Whether the user switches the machine's Bluetooth off.
   var isSwitchingBluetoothOff: Bool { isMark(.fault) && self[.about] == Recorded.bluetoothSwitchedOff }
 

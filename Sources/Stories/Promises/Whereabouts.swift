@@ -42,6 +42,22 @@ extension Evidence {
     return Place(x: x, y: y)
   }
 
+  /// Whether the lock lets a phone in at this point of the story, as far as the records show it. The lock's latest answer
+  /// to it tells, or a step that gave it keys, or else the description of the world.
+  func hasKey(_ phone: String, of door: String, at index: Int) -> Bool {
+    let latest = last(before: index) { entry in
+      guard entry.machine == phone, entry[.door].map({ $0 == door }) ?? true else { return false }
+      return entry.isProvisioning || entry.isAgent(.enrolled) || entry.isAgent(.turnedAway)
+        || entry.isAgent(.statusAnswered) || entry.isAgent(.unlockAnswered) || entry.isAgent(.lockAnswered)
+    }
+    guard let latest else {
+      return machines.first { $0.name == phone }.map { $0.isEnrolled && $0.mayKnow(door) } ?? true
+    }
+    let entry = entries[latest]
+    // The words of LockResult.
+    return !entry.isAgent(.turnedAway) && !["revoked", "expired"].contains(entry[.result])
+  }
+
   /// The index at which a walk home that begins with this line was broken off, by a jump or by a walk that leads away
   /// from every door, or `nil` if it was not.
   func brokenOff(_ index: Int) -> Int? {

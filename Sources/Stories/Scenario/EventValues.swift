@@ -119,7 +119,7 @@ struct EventValues {
     case (_, .way): ["walk", "jump"]
     case (.userAnswered, .outcome): Self.texts(Question.Outcome.self)
     case (.fault, .door): Self.doors
-    case (.fault, .about): [Recorded.atTheLock, Recorded.bluetoothSwitchedOff, Recorded.clockSet]
+    case (.fault, .about): [Recorded.atTheLock, Recorded.bluetoothSwitchedOff, Recorded.clockSet, Recorded.provisioned]
     default: nil
     }
   }
