@@ -153,6 +153,32 @@ struct StoryEndTests {
     }
   }
 
+  @Test("L3: a request that the user gave up before they left has nothing to complete", arguments: [true, false])
+  func givenUpAtHome(_ isQuit: Bool) throws {
+    let agent: [JournalField: String] = [.app: Recorded.agentIdentifier]
+    func story(_ changes: ([JournalEntry]) -> [JournalEntry]) throws -> PromiseResult {
+      let story = changes(StoryJournal.dead.filter { !$0.is(Recorded.Story.appKilled) || $0[.app] != agent[.app] })
+      return try judge("request-held", upTo(Recorded.Story.ownerReturned, story), endsAfter: 300)
+    }
+    let ended = isQuit ? Recorded.Story.appQuit : .appKilled
+    let asked = try story { $0.inserting(ended, agent, before: Recorded.Story.ownerLeft) }
+    let given = try story {
+      let story = $0.inserting(ended, agent, before: Recorded.Story.ownerLeft)
+      let off: [JournalField: String] = [.about: Recorded.bluetoothSwitchedOff]
+      return isQuit ? story : story.inserting(Recorded.Story.fault, off, before: Recorded.Story.ownerLeft)
+    }
+    #expect(given.judgement == .notJudged && given.reason.contains("the user had"), "\(given.reason)")
+    // An agent that was only killed still has its request.
+    #expect(asked.judgement == (isQuit ? .notJudged : .broken), "\(asked.reason)")
+    // An agent that was opened again has asked again.
+    let again = try story {
+      let story = $0.inserting(ended, agent, before: Recorded.Story.ownerLeft)
+        .inserting(Recorded.Story.appOpened, agent, before: Recorded.Story.ownerLeft)
+      return story.inserting(Recorded.Story.appKilled, agent, before: Recorded.Story.daemonKilled)
+    }
+    #expect(again.judgement == .broken, "\(again.reason)")
+  }
+
   @Test("L2: a lock has time to lock behind its owner before its staying open counts")
   func leaving() throws {
     let story = try upTo(Recorded.Story.ownerLeft, StoryJournal.dead)

@@ -111,11 +111,14 @@ enum AwayPromises {
       }
     }
     guard let silenced else { return evidence.neverJudged("the agent was not silenced") }
-    if let quit = evidence.last(before: arrival, where: { $0.isMark(.appQuit) && concerns($0) }),
-      quit >= from
+    if let given = evidence.givenUp(
+      by: absence.phone, before: evidence.connection(of: absence.phone, in: home))
     {
       return evidence.neverJudged(
-        "the user had quit the agent, which gives up what it asked for", [evidence.entries[quit]])
+        given.isQuit
+          ? "the user had quit the agent, which gives up what it asked for"
+          : "the user had switched Bluetooth off when the agent was not running, which gives up what it asked for",
+        [given.line])
     }
     func isCompletion(_ entry: JournalEntry) -> Bool { entry.isDaemon(.requestCompleted) && concerns(entry) }
     let early = evidence.all(in: silenced..<arrival, where: isCompletion)

@@ -22,6 +22,17 @@ extension Evidence {
     }
   }
 
+  /// The index at which a phone was connected on a return, or the end of the return. No program on a real machine records
+  /// links, but the phone's system records what follows from them.
+  func connection(of phone: String, in home: Range<Int>) -> Int {
+    first(in: home) {
+      ($0.isLink(.linkUp) && $0.isLink(of: phone))
+        || ($0.machine == phone
+          && ($0.isAgent(.didConnect)
+            || ($0.isDaemon(.requestCompleted) && $0.concerns(Recorded.agentIdentifier))))
+    } ?? home.upperBound
+  }
+
   /// As `givenUp`, for an agent that was opened or asked again only on the way home or at the door. It saw only a part
   /// of the approach, or nothing of it.
   private func missedTheWay(by phone: String, _ home: Range<Int>) -> (isQuit: Bool, line: JournalEntry)? {
