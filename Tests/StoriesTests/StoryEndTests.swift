@@ -179,6 +179,32 @@ struct StoryEndTests {
     #expect(again.judgement == .broken, "\(again.reason)")
   }
 
+  @Test(
+    "L1 L3 C6: what is killed or hangs as a story ends is not missed before it could be back, or be answered for",
+    arguments: [
+      ("death-unseen", false, 60.0), ("lock-relaunched", true, 60), ("daemon-came-back", true, 60),
+      ("answered-for-the-app", false, 5), ("closed-with-its-link", false, 1),
+    ] as [(String, Bool, Double)])
+  func soonAfterAFault(_ promise: String, _ isDead: Bool, _ allowance: Double) throws {
+    let story = isDead ? StoryJournal.dead : StoryJournal.lockFaults
+    let fault = try #require(
+      story.firstIndex { entry in
+        switch promise {
+        case "daemon-came-back": entry.isMark(.daemonKilled)
+        case "answered-for-the-app": entry.isAgent(.offerAsked)
+        case "closed-with-its-link": entry.isLink(.linkDown)
+        default: entry.isMark(.appKilled) && entry[.app] == Recorded.lockIdentifier
+        }
+      })
+    let cut = Array(story[...fault])
+    for seconds in [0, allowance - 0.5] {
+      let early = try judge(promise, cut, endsAfter: seconds)
+      #expect(early.judgement == .notJudged, "\(early.reason)")
+    }
+    #expect(try judge(promise, cut, endsAfter: allowance + 0.5).judgement == .broken)
+    #expect(try judge(promise, cut).judgement == .broken)
+  }
+
   @Test("L2: a lock has time to lock behind its owner before its staying open counts")
   func leaving() throws {
     let story = try upTo(Recorded.Story.ownerLeft, StoryJournal.dead)

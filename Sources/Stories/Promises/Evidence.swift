@@ -98,8 +98,21 @@ package struct Evidence: Sendable {
     let entry = entries[index]
     if entry.isMark(.ownerLeft) { return entry.wayEnds + LeavingPromises.lockingTime }
     if entry.isMark(.ownerReturned) { return entry.wayEnds + Self.answerTime }
-    return entry.isAgent(.unlockWritten) ? entry.t + Self.answerTime : nil
+    if entry.isAgent(.unlockWritten) { return entry.t + Self.answerTime }
+    // What died comes back, and talks to the other side again.
+    if entry.isMark(.appKilled) || entry.isMark(.daemonKilled) || entry.isDaemon(.requestAbandoned) {
+      return entry.t + Self.restartTime
+    }
+    // A hung lock's system answers for it, and closes what is open when a link is lost.
+    if LockFaultPromises.isQuestion(entry) { return LockFaultPromises.answerDue(entry) }
+    return entry.isLink(.linkDown) ? entry.t + LockFaultPromises.closingTime : nil
   }
+
+  /// Whether what died with this line need not be back by the other line.
+  func isTooSoon(_ index: Int, after death: Int) -> Bool { entries[index].t < entries[death].t + Self.restartTime }
+
+  /// How long a process that was killed may take to be started again and to be at work, in nanoseconds.
+  private static let restartTime: Int64 = 60_000_000_000
 
   /// How long a phone at the door may take to open it and to get the lock's answer, in nanoseconds.
   private static let answerTime = HomeConfiguration().answerPatience.wholeNanoseconds

@@ -24,9 +24,8 @@ enum LockFaultPromises {
           guard let asked = evidence.first(in: hung, where: isQuestion) else {
             return evidence.notJudged("no phone asked the lock for anything while it hung")
           }
-          // latchkeyd has 5 s to answer in the app's place. A link that was lost before had another reason.
-          let isRead = evidence.entries[asked].isAgent(.offerAsked)
-          let limit = evidence.entries[asked].t + (isRead ? 0 : confirmationLimit) + 5_000_000_000
+          // A link that was lost before had another reason.
+          let limit = answerDue(evidence.entries[asked])
           let phone = evidence.entries[asked].machine
           let lost = evidence.first(in: asked..<hung.upperBound) {
             $0.isLink(.linkDown) && $0.isLink(of: phone) && $0.t < limit
@@ -157,13 +156,21 @@ enum LockFaultPromises {
   }
 
   /// Whether a phone asks the lock for something that the lock must answer.
-  private static func isQuestion(_ entry: JournalEntry) -> Bool {
+  static func isQuestion(_ entry: JournalEntry) -> Bool {
     entry.isAgent(.offerAsked) || entry.isAgent(.statusWritten) || entry.isAgent(.unlockWritten)
   }
 
   /// How long after its first write a command is written again with a response, in nanoseconds. The first write is
   /// without a response, so no request is open until then.
   private static let confirmationLimit: Int64 = 3_000_000_000
+
+  /// By when, in nanoseconds, a hung lock's system has answered a question in the app's place. It has 5 s.
+  static func answerDue(_ asked: JournalEntry) -> Int64 {
+    asked.t + (asked.isAgent(.offerAsked) ? 0 : confirmationLimit) + 5_000_000_000
+  }
+
+  /// How long it may take until a request is closed whose link is lost, in nanoseconds.
+  static let closingTime: Int64 = 1_000_000_000
 
   private static func isOpenQuestion(_ entry: JournalEntry, at t: Int64) -> Bool {
     entry.isAgent(.offerAsked) || (isQuestion(entry) && entry.t + confirmationLimit <= t)
