@@ -147,6 +147,22 @@ struct AppReaderTests {
     #expect(error?.line == 3, "\(error?.description ?? "")")
   }
 
+  @Test("H7: an Info.plist that is no file is refused, without waiting for somebody who writes to it")
+  func noFile() throws {
+    let folder = try Folder()
+    func refusal(_ path: String) -> String {
+      #expect(throws: ScenarioError.self) {
+        _ = try folder.parse(Self.story("  collector: {info plist: \(path), executable: a}"))
+      }?.description ?? "not refused"
+    }
+    for path in ["/dev/zero", "/dev/null", "."] {
+      try #require(refusal(path).contains("is not a file"), "\(path): \(refusal(path))")
+    }
+    #expect(mkfifo(folder.path + "/pipe", 0o600) == 0)
+    #expect(refusal("pipe").contains("is not a file"))
+    #expect(refusal("missing").contains("can't be read: No such file or directory"))
+  }
+
   @Test("H1: machines, steps and promises name only apps that are there")
   func names() throws {
     let app = "  collector: {info plist: \(Self.inline), executable: a}"

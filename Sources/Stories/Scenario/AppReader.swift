@@ -1,5 +1,6 @@
 import BluetoothSystem
 import Foundation
+import Glibc
 import JournalEvents
 import Worlds
 import Yams
@@ -73,9 +74,7 @@ struct AppReader {
       return values
     }
     let path = path(try reader.text("info plist"))
-    guard let file = FileHandle(forReadingAtPath: path),
-      let data = try? file.read(upToCount: Self.maximumPropertyListSize + 1)
-    else { throw reader.error("the Info.plist \(path) can't be read", at: "info plist") }
+    let data = try contents(path, reader)
     guard data.count <= Self.maximumPropertyListSize else {
       throw reader.error(
         "the Info.plist \(path) has more than \(Self.maximumPropertyListSize) bytes", at: "info plist")
@@ -84,6 +83,22 @@ struct AppReader {
       throw reader.error("\(path) is not a property list with a dictionary", at: "info plist")
     }
     return keys
+  }
+
+  /// The beginning of the file. It is examined first, so that nothing waits for the writer of a pipe.
+  private func contents(_ path: String, _ reader: MappingReader) throws(ScenarioError) -> Data {
+    func refusal() -> ScenarioError {
+      reader.error("the Info.plist \(path) can't be read: \(String(cString: strerror(errno)))", at: "info plist")
+    }
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw refusal() }
+    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw refusal() }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw reader.error("the Info.plist \(path) is not a file", at: "info plist")
+    }
+    do { return try file.read(upToCount: Self.maximumPropertyListSize + 1) ?? Data() } catch { throw refusal() }
   }
 
   private func value(_ node: Node, _ key: String, depth: Int) throws(ScenarioError) -> Any {
