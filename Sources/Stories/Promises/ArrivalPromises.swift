@@ -58,7 +58,8 @@ enum ArrivalPromises {
   }
 
   private static func givenUp(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding? {
-    guard let given = evidence.givenUp(by: absence.phone, before: home.lowerBound) else { return nil }
+    let connected = evidence.connection(of: absence.phone, in: home)
+    guard let given = evidence.givenUp(by: absence.phone, before: connected) else { return nil }
     return evidence.neverJudged(
       given.isQuit
         ? "the user had quit the agent, so it may not be relaunched"
@@ -85,6 +86,15 @@ enum ArrivalPromises {
     return home.lowerBound..<(end ?? home.upperBound)
   }
 
+  /// Not judged if the story or the user did something to the agent on the way home, before its phone was connected.
+  /// Then it had not to be woken for the connection. Otherwise `nil`.
+  private static func touched(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding? {
+    let end = untouched(evidence, absence, home).upperBound
+    guard end < evidence.connection(of: absence.phone, in: home) else { return nil }
+    return evidence.neverJudged(
+      "the story ended or opened the agent on the way home, before it was connected", [evidence.entries[end]])
+  }
+
   private static func start(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Int? {
     evidence.first(in: home) { $0.isAgent(.started) && $0.machine == absence.phone }
   }
@@ -95,7 +105,8 @@ enum ArrivalPromises {
       $0.isDaemon(.appLaunched) && $0.machine == absence.phone && $0.concerns(Recorded.agentIdentifier)
     }
     guard let launch = launches.first else {
-      return evidence.missing("the agent was not relaunched on arrival", since: home.lowerBound)
+      return touched(evidence, absence, home)
+        ?? evidence.missing("the agent was not relaunched on arrival", since: home.lowerBound)
     }
     guard launches.count == 1 else {
       return .broken("the agent was launched \(count(launches.count, "time"))", launches)
@@ -217,7 +228,8 @@ enum ArrivalPromises {
     let launches = evidence.all(in: range) { $0.isDaemon(.appLaunched) && concerns($0) }
     guard launches.isEmpty else { return .broken("the agent was launched again", launches) }
     guard let resumed = evidence.first(in: range, where: { $0.isDaemon(.appResumed) && concerns($0) }) else {
-      return evidence.missing("the agent was not resumed on arrival", since: arrival)
+      return touched(evidence, absence, home)
+        ?? evidence.missing("the agent was not resumed on arrival", since: arrival)
     }
     let connections = evidence.indices(in: range) { $0.isAgent(.didConnect) && $0.machine == absence.phone }
     guard let connected = connections.first else {
