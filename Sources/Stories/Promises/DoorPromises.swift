@@ -133,14 +133,16 @@ enum DoorPromises {
       "the bolt did not open on arrival: \(cause.reason)", since: home.lowerBound, moves + cause.lines)
   }
 
-  /// Not judged if the lock refused the unlock because somebody inside had locked the door: no approach opens it then.
-  /// The lock's own records must show that a hand inside had turned the bolt. Otherwise `nil`.
+  /// Not judged if the lock rightly refused the unlock: somebody inside had locked the door, which no approach opens then,
+  /// or the opening was forbidden. The lock's own records must show that a hand inside had turned the bolt. Otherwise
+  /// `nil`.
   private static func keptForSomebodyInside(
     _ evidence: Evidence, _ absence: Absence, _ home: Range<Int>, door: String
   ) -> Finding? {
     let answers = evidence.all(in: home) {
       $0.isAgent(.unlockAnswered) && $0.machine == absence.phone && ($0[.door] ?? door) == door
     }
+    if let answer = answers.last, let finding = forbidden(evidence, answer, door: door) { return finding }
     guard let answer = answers.last, answer[.result] == "somebodyInside",
       let latest = evidence.last(before: home.upperBound, where: { $0.isLock(.boltMoved) && $0.machine == door })
     else { return nil }
@@ -148,6 +150,23 @@ enum DoorPromises {
     guard locked[.to] == "locked", locked.isByHandInside else { return nil }
     return evidence.neverJudged(
       "somebody inside had locked the door, which no arrival opens; the owner was asked", [locked, answer])
+  }
+
+  /// Not judged if the lock's mode forbids the opening, as the lock's record shows, or a guest's grant. Otherwise `nil`.
+  private static func forbidden(_ evidence: Evidence, _ answer: JournalEntry, door: String) -> Finding? {
+    // The words of LockResult and OperatingMode.
+    if answer[.result] == "restricted" {
+      let changed = evidence.entries.last {
+        $0.isLock(.modeChanged) && $0.machine == door && $0.t <= answer.t
+      }
+      guard let changed, let mode = changed[.mode], !["normal", "passage"].contains(mode) else { return nil }
+      return evidence.neverJudged("the lock's mode, \(mode), lets no phone open the door", [changed, answer])
+    }
+    let isOwner = evidence.machines.first { $0.name == answer.machine }.map { $0.isEnrolled && $0.mayKnow(door) }
+    guard isOwner == false, ["usedUp", "outsideSchedule", "expired", "revoked"].contains(answer[.result]) else {
+      return nil
+    }
+    return evidence.neverJudged("the guest's grant does not allow it (\(answer[.result] ?? ""))", [answer])
   }
 
   private static func unlockedOnce(
@@ -291,13 +310,17 @@ enum DoorPromises {
     return .kept("answered \(result)", answers)
   }
 
-  /// Not judged if the lock refused the unlock because the door had been locked at home, and not behind an owner who
-  /// left: it keeps such a door for whoever locked it. The lock's own records must show that. Otherwise `nil`.
+  /// Not judged if the lock refused the unlock because it was forbidden, or because the door had been locked at home, and
+  /// not behind an owner who left: it keeps such a door for whoever locked it. The lock's own records must show that.
+  /// Otherwise `nil`.
   private static func keptForSomebody(
     _ evidence: Evidence, _ absence: Absence, _ answer: JournalEntry
   ) -> Finding? {
     let written = evidence.last(before: absence.end) {
       $0.isAgent(.unlockWritten) && $0.machine == absence.phone && $0[.operation] == answer[.operation]
+    }
+    if let door = answer[.door] ?? evidence.doors.first, let finding = forbidden(evidence, answer, door: door) {
+      return finding
     }
     guard ["lockedAtHome", "somebodyInside"].contains(answer[.result]), let written,
       let door = answer[.door] ?? evidence.doors.first,
