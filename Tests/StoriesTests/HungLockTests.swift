@@ -26,4 +26,27 @@ import Testing
       Evidence(story.map(\.element), machines: StoryJournal.machines), scope: "test")
     #expect(result.judgement == (seconds == 1 ? .notJudged : .broken), "\(result.reason)")
   }
+
+  @Test(
+    "L1 L3: what the story kills again before it could be back has not failed to come back",
+    arguments: ["death-unseen", "lock-relaunched", "daemon-came-back"])
+  func killedAgain(_ promise: String) throws {
+    let story = promise == "death-unseen" ? PromiseTests.lockFaults : StoryJournal.dead
+    let killed = try #require(
+      story.firstIndex {
+        promise == "daemon-came-back"
+          ? $0.isMark(.daemonKilled) : $0.isMark(.appKilled) && $0[.app] == Recorded.lockIdentifier
+      })
+    func judge(before seconds: Int64) throws -> PromiseResult {
+      var earlier = story[killed]
+      earlier.t -= seconds * 1_000_000_000
+      let twice = story[..<killed] + [earlier] + story[killed...]
+      return try #require(Promise.named(promise)).judge(
+        Evidence(Array(twice), machines: StoryJournal.machines), scope: "test")
+    }
+    let soon = try judge(before: 1)
+    #expect(soon.kept, "\(soon.reason)")
+    let late = try judge(before: 61)
+    #expect(late.judgement == .broken, "\(late.reason)")
+  }
 }

@@ -30,7 +30,10 @@ enum AwayPromises {
           let start = evidence.first(
             in: kill..<(next ?? evidence.window.upperBound),
             where: { $0.isDaemon(.started) && $0.machine == killed.machine })
-        else { return evidence.missing("latchkeyd did not come back", since: kill, [killed]) }
+        else {
+          if let next, evidence.isTooSoon(next, after: kill) { continue }
+          return evidence.missing("latchkeyd did not come back", since: kill, [killed])
+        }
         starts.append(evidence.entries[start])
       }
       return .kept("it came back \(count(starts.count, "time"))", starts)
@@ -224,6 +227,10 @@ enum AwayPromises {
     let after = kill..<(next ?? evidence.window.upperBound)
     let launched = evidence.first(in: after) {
       $0.isDaemon(.appLaunched) && $0.machine == killed.machine && $0.concerns(Recorded.lockIdentifier)
+    }
+    if let next, evidence.isTooSoon(next, after: kill), launched == nil {
+      return evidence.neverJudged(
+        "the lock was killed again before it could be back", [killed, evidence.entries[next]])
     }
     guard let launched else { return evidence.missing("the lock was not relaunched", since: kill, [killed]) }
     // The lock's first lines may come before latchkeyd's line about the launch.

@@ -87,7 +87,13 @@ enum LockFaultPromises {
     }
     let until = isDisturbed ? other ?? end : end
     func missing(_ reason: String, _ line: JournalEntry) -> Finding {
-      isDisturbed
+      if end < evidence.window.upperBound, evidence.entries[end].isMark(.appKilled),
+        evidence.isTooSoon(end, after: kill)
+      {
+        return evidence.neverJudged(
+          "the lock was killed again before it could talk with \(phone)", [killed, evidence.entries[end]])
+      }
+      return isDisturbed
         ? evidence.neverJudged(
           "the story did something else before the relaunched lock and \(phone) talked",
           [killed, evidence.entries[until]])
