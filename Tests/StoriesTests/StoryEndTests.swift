@@ -153,6 +153,15 @@ struct StoryEndTests {
     }
   }
 
+  @Test("L3: a return on a day that had passed when the owner left says nothing of how long they were away")
+  func dayHasPassed() throws {
+    for wanted in ["0", "-43200000000000"] {
+      let result = try judge(
+        "away-long-enough", StoryJournal.dead.with(Recorded.Story.ownerReturned, .awayAtLeast, wanted))
+      #expect(result.judgement == .notJudged && result.reason.contains("had passed"), "\(result.reason)")
+    }
+  }
+
   @Test("L3: a request that the user gave up before they left has nothing to complete", arguments: [true, false])
   func givenUpAtHome(_ isQuit: Bool) throws {
     let agent: [JournalField: String] = [.app: Recorded.agentIdentifier]

@@ -56,6 +56,9 @@ enum AwayPromises {
         guard let wanted = Int64(returned[.awayAtLeast] ?? "") else {
           return evidence.neverJudged("the return does not say how long the owner was to be away", [returned])
         }
+        guard wanted > 0 else {
+          return evidence.neverJudged("the day of the return had passed when the owner left", [left, returned])
+        }
         // If a clock went back, some time was counted twice.
         let marks = evidence.all(in: absence.departure..<home.upperBound) { $0.process == Recorded.orchestrator }
         if let back = zip(marks, marks.dropFirst()).first(where: { $0.t > $1.t }) {
