@@ -61,6 +61,39 @@ struct AppRecordTests {
     #expect(try events() == ["three"])
   }
 
+  @Test("H6: of an app that prints without end a part is read, and the story ends with a word that names it")
+  func flood() throws {
+    func read(_ line: String, times: Int, moments: Int64) throws -> (count: Int, complaint: String?) {
+      let path = NSTemporaryDirectory() + "/latchkey-output-\(UUID().uuidString)"
+      defer { try? FileManager.default.removeItem(atPath: path) }
+      let app = InstalledApp(name: "a", bundleIdentifier: "org.example.a", executable: "a", propertyList: Data())
+      let output = AppOutput(app, on: "phone", path: path)
+      #expect(FileManager.default.createFile(atPath: path, contents: nil))
+      let file = try #require(FileHandle(forWritingAtPath: path))
+      let text = Data(String(repeating: line, count: times / Int(moments)).utf8)
+      var count = 0
+      for moment in 0..<moments {
+        try file.write(contentsOf: text)
+        count += try output.read(at: moment, wall: 0, pid: 1).count
+      }
+      let complaint = output.takeComplaint()
+      if complaint != nil {
+        #expect(output.takeComplaint() == nil, "it is said once")
+        #expect(try output.read(at: moments, wall: 0, pid: 1).isEmpty, "nothing more is read")
+      }
+      return (count, complaint)
+    }
+    let records = try read("latchkey: x\n", times: 110_000, moments: 1)
+    #expect(records.count == 100_000)
+    #expect(records.complaint?.hasPrefix("the app 'a' on phone recorded more than 100000 lines") == true)
+    let noise = try read(String(repeating: "y", count: 1023) + "\n", times: 20_000, moments: 1)
+    #expect(noise.count == 0)
+    #expect(noise.complaint?.hasPrefix("the app 'a' on phone printed more than 16 MiB") == true)
+    // As much in the course of a story is no flood.
+    let spread = try read("latchkey: x\n", times: 110_000, moments: 10)
+    #expect(spread.count == 110_000 && spread.complaint == nil)
+  }
+
   @Test("H1: what the module records is read wherever it stands, and a process begins a line of its own")
   func within() throws {
     let path = NSTemporaryDirectory() + "/latchkey-output-\(UUID().uuidString)"

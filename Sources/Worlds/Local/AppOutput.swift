@@ -18,6 +18,23 @@ final class AppOutput {
   private var process: Int32 = 0
   private var beforeProcess = 0
   private var trouble = AppTrouble()
+  /// What was read at the world's present moment.
+  private var present = Amount(moment: 0)
+  private var complaint: String?
+  /// The app has printed too much, and nothing more of it is read.
+  private var isOver = false
+
+  /// How much was read at one moment of the world.
+  private struct Amount {
+    let moment: Int64
+    var bytes = 0
+    var records = 0
+  }
+
+  /// An app may print without end, as fast as it is read. Time stands still meanwhile. So an app that prints more than
+  /// this at one moment ends the story.
+  private static let recordLimit = 100_000
+  private static let mebibytesLimit = 16
 
   /// What a record's line begins with.
   static let mark = DelegateRecord.mark
@@ -37,6 +54,12 @@ final class AppOutput {
 
   deinit { if file >= 0 { close(file) } }
 
+  /// Why the story can't go on with this app, if it can't. Returned once.
+  func takeComplaint() -> String? {
+    defer { complaint = nil }
+    return complaint
+  }
+
   /// The records since the last call.
   ///
   /// - Parameters:
@@ -48,6 +71,8 @@ final class AppOutput {
       // The app has not been started yet.
       guard file >= 0 else { return [] }
     }
+    guard !isOver else { return [] }
+    if present.moment != t { present = Amount(moment: t) }
     var entries: [JournalEntry] = []
     func take(_ line: String) {
       if let record = AppRecord(line) {
@@ -67,8 +92,29 @@ final class AppOutput {
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else { throw WorldError.system("the output of \(app) on \(machine)", errno) }
       guard count > 0 else { return entries }
-      for line in lines(buffer[..<count]) { take(line) }
+      present.bytes += count
+      for line in lines(buffer[..<count]) {
+        let before = entries.count
+        take(line)
+        present.records += entries.count - before
+        if present.records > Self.recordLimit {
+          entries.removeLast()
+          end("recorded more than \(Self.recordLimit) lines")
+          return entries
+        }
+      }
+      if present.bytes > Self.mebibytesLimit << 20 {
+        end("printed more than \(Self.mebibytesLimit) MiB")
+        return entries
+      }
     }
+  }
+
+  private func end(_ what: String) {
+    isOver = true
+    complaint =
+      "the app '\(app.name)' on \(machine) \(what) at one moment of the story, and the rest is not read; an app has to wait "
+      + "for something, so that time can pass"
   }
 
   /// The lines that these bytes complete. A line that is too long is left out, except for a record of the CoreBluetooth

@@ -204,6 +204,9 @@ package final class LocalWorld: World {
         fatal: "bluez-simulator ended by itself: \(end)\(logTail(simulator.log))")
       return [("", ended)]
     }
+    for output in simulated.flatMap(\.outputs) {
+      if let complaint = output.takeComplaint() { throw WorldError(complaint) }
+    }
     return try simulated.flatMap { machine in try machine.tend().map { (machine.name, $0) } }
   }
 }
