@@ -19,6 +19,7 @@ struct ForbiddenOpeningTests {
 
   private func answered(_ result: String) -> [JournalEntry] {
     StoryJournal.dead.filter { !$0.isOpening }.with(Recorded.Agent.unlockAnswered, .result, result)
+      .with(Recorded.Agent.unlockAnswered, .door, "home")
   }
 
   @Test("L3 L6: a lock whose mode forbids it opens on no arrival, which breaks nothing", arguments: promises)

@@ -165,7 +165,7 @@ struct OwnersAtHomeTests {
         .judge(Evidence(story, machines: machines), scope: "test").judgement
     }
     func answered(_ result: String) -> JournalEntry {
-      line(600, "bob", Recorded.Agent.statusAnswered, [.result: result])
+      line(600, "bob", Recorded.Agent.statusAnswered, [.result: result, .door: "home"])
     }
     let turnedAway = line(500, "bob", Recorded.Agent.turnedAway, [.milliseconds: "60000"])
     #expect(try judge([], bobIsEnrolled: true) == .notJudged)

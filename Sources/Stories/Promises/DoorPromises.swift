@@ -140,7 +140,9 @@ enum DoorPromises {
     _ evidence: Evidence, _ absence: Absence, _ home: Range<Int>, door: String
   ) -> Finding? {
     let answers = evidence.all(in: home) {
-      $0.isAgent(.unlockAnswered) && $0.machine == absence.phone && ($0[.door] ?? door) == door
+      // A guest calls the only door as they like.
+      $0.isAgent(.unlockAnswered) && $0.machine == absence.phone
+        && (evidence.door == nil || ($0[.door] ?? door) == door)
     }
     if let answer = answers.last, let finding = forbidden(evidence, answer, door: door) { return finding }
     guard let answer = answers.last, answer[.result] == "somebodyInside",
@@ -319,7 +321,7 @@ enum DoorPromises {
     let written = evidence.last(before: absence.end) {
       $0.isAgent(.unlockWritten) && $0.machine == absence.phone && $0[.operation] == answer[.operation]
     }
-    if let door = answer[.door] ?? evidence.doors.first, let finding = forbidden(evidence, answer, door: door) {
+    if let door = evidence.doors.first, let finding = forbidden(evidence, answer, door: door) {
       return finding
     }
     guard ["lockedAtHome", "somebodyInside"].contains(answer[.result]), let written,

@@ -46,7 +46,8 @@ extension Evidence {
   /// to it tells, or a step that gave it keys, or else the description of the world.
   func hasKey(_ phone: String, of door: String, at index: Int) -> Bool {
     let latest = last(before: index) { entry in
-      guard entry.machine == phone, entry[.door].map({ $0 == door }) ?? true else { return false }
+      // A guest calls the door as they like. In a story with several, the records about others are left out.
+      guard entry.machine == phone else { return false }
       return entry.isProvisioning || entry.isAgent(.enrolled) || entry.isAgent(.turnedAway)
         || entry.isAgent(.statusAnswered) || entry.isAgent(.unlockAnswered) || entry.isAgent(.lockAnswered)
     }
