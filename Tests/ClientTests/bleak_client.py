@@ -9,6 +9,8 @@ import sys
 
 from bleak import BleakClient, BleakScanner
 from bleak.exc import BleakError, BleakGATTProtocolError
+from dbus_fast import BusType, Message, MessageType
+from dbus_fast.aio import MessageBus
 
 SERVICE = "b126f569-34d9-4140-a7ad-42cd26d0ff85"
 OFFER = "33818d1d-5751-4a1b-9838-98ab845634f9"
@@ -24,7 +26,22 @@ def say(step: str, **facts: object) -> None:
     print(json.dumps({"step": step, **facts}), flush=True)
 
 
+async def register_agent() -> MessageBus:
+    """Registers the agent without which bluetoothd pairs with nobody. bleak has none. With Just Works it is asked nothing."""
+    bus = await MessageBus(bus_type=BusType.SYSTEM).connect()
+    reply = await bus.call(
+        Message(
+            destination="org.bluez", path="/org/bluez", interface="org.bluez.AgentManager1", member="RegisterAgent",
+            signature="os", body=["/agent", "NoInputNoOutput"],
+        )
+    )
+    if reply is None or reply.message_type is MessageType.ERROR:
+        raise BleakError(f"no agent: {reply}")
+    return bus
+
+
 async def story(**notify_options: object) -> None:
+    agent = await register_agent()
     device = await BleakScanner.find_device_by_filter(
         lambda _, advertisement: SERVICE in advertisement.service_uuids, timeout=30.0
     )
@@ -81,6 +98,7 @@ async def story(**notify_options: object) -> None:
         say("connected again", value=bytes(await lock.read_gatt_char(OFFER)).hex())
         await lock.unpair()
     say("unpaired")
+    agent.disconnect()
 
 
 if __name__ == "__main__":
