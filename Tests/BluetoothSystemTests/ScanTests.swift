@@ -202,6 +202,27 @@ struct ScanTests {
     #expect(sightings(desk).count == 1)
   }
 
+  @Test(
+    "C2: an app that begins its scans without pause leaves others' scans time to hear, and has its own a second later")
+  func scansWithoutPause() {
+    var desk = scanningForAnything()
+    desk.change(["RSSI": .int16(-60)])
+    let other = ManagerIdentifier(2)
+    desk.say(.createManager(other, ManagerCreation(role: .central, restoreIdentifier: "other")))
+    func starts() -> Int { asksOfDiscovery(desk).count { $0 == .startDiscovery } }
+    let before = starts()
+    for _ in 0..<100 {
+      desk.say(.central(other, .stopScan))
+      desk.say(.central(other, .scan(ScanRequest(services: nil))))
+      desk.pass(.milliseconds(20))
+    }
+    #expect((1...4).contains(starts() - before))
+    let told = sightings(desk).count
+    desk.pass(.seconds(2))
+    desk.change(["RSSI": .int16(-61)])
+    #expect(sightings(desk).count > told)
+  }
+
   @Test("C2: what was heard over a link is no advertisement")
   func nameReadOverLink() {
     var desk = scanningForAnything()

@@ -41,6 +41,7 @@ extension BluetoothSystem {
     }
     consider(discovery.turn(after: now))
     consider(discovery.eagerUntil)
+    consider(discovery.anewDue)
     for deadline in publishing.deadlines { consider(deadline) }
     consider(unproven.deadline)
     return earliest.instant

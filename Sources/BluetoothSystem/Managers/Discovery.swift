@@ -17,6 +17,10 @@ struct Discovery: Sendable {
   /// The discovery has to end and begin anew. A device that is in range is announced once in each of the kernel's rounds
   /// of 10.24 s, and at once by a new discovery.
   private var isOutdated = false
+  /// When it was last ended for that.
+  private var begunAnewAt: Instant?
+  /// The least time between two such ends. While a discovery begins nothing is heard, and an app may begin its scans without pause.
+  private static let leastRun: Duration = .seconds(1)
 
   /// When to discover, while something is looked for.
   enum Pace: Sendable, Hashable {
@@ -77,11 +81,13 @@ struct Discovery: Sendable {
     // If each peripheral is to be reported only once from now on, those that the present discovery has heard count as
     // reported. A new discovery reports them again.
     let hearsLess = filter?.duplicateData == true && wanted?.duplicateData == false
-    let beginsAnew = isOutdated || hearsLess
-    isOutdated = false
+    let isTooSoon = isRunning && wanted != nil && begunAnewAt.map { now - $0 < Self.leastRun } ?? false
+    let beginsAnew = isOutdated && !isTooSoon || hearsLess
+    if !isTooSoon { isOutdated = false }
     guard let wanted, !beginsAnew || !isRunning else {
       guard isRunning else { return [] }
       isStopping = true
+      if wanted != nil { begunAnewAt = now }
       return [.stop]
     }
     guard registration.mayAsk(at: now) else { return [] }
@@ -95,6 +101,9 @@ struct Discovery: Sendable {
 
   /// Devices that were found already are to be found again.
   mutating func beginAnew() { isOutdated = true }
+
+  /// When a discovery that is to begin anew may do so; `nil` if none is to.
+  var anewDue: Instant? { isOutdated && isRunning ? begunAnewAt.map { $0 + Self.leastRun } : nil }
 
   mutating func filterWasSet() { isFilterAsked = false }
 
