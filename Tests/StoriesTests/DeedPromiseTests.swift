@@ -48,6 +48,40 @@ extension PromiseTests {
     #expect(try judge("nothing-crashed", evidence(story)).judgement == .broken)
   }
 
+  @Test("A3: an app that hangs explains no end on a machine that was never linked with its own") func hangElsewhere()
+    throws
+  {
+    for machine in ["phone", "tablet"] {
+      var story = Self.suspended
+        .inserting(
+          Recorded.Daemon.appEnded, StoryJournal.agent.and([.how: "overran its wake budget"]),
+          before: Recorded.Story.ownerReturned
+        )
+        .inserting(Recorded.Story.appHung, StoryJournal.lock, before: Recorded.Daemon.appEnded)
+        .inserting(Recorded.Radio.linkUp, [.central: "phone", .peripheral: "door"], before: Recorded.Story.ownerLeft)
+      let ended = try #require(story.firstIndex { $0.is(Recorded.Daemon.appEnded) })
+      story[ended].machine = machine
+      #expect(try judge("nothing-crashed", evidence(story)).judgement == (machine == "phone" ? .kept : .broken))
+    }
+  }
+
+  @Test("L7: an arrival at the end of which the agent asked opens nothing at night") func afterTheQuestion() throws {
+    let isUnlocking = { (entry: JournalEntry) in
+      entry.isOpening || entry.is(Recorded.Agent.unlockWritten) || entry.is(Recorded.Lock.commandAccepted)
+    }
+    let opening = Self.dead.filter(isUnlocking).suffix(3).map {
+      var entry = $0
+      entry.t += 8 * 3_600_000_000_000
+      return entry
+    }
+    let shut = Self.dead.filter { !isUnlocking($0) && !$0.is(Recorded.Agent.unlockAnswered) }
+    // A lock that hangs, or has no power, may open late.
+    let late = shut.afterwards(opening)
+    #expect(try judge("opened-only-on-arrival", evidence(late)).kept)
+    let asked = late.inserting(Recorded.Agent.unlockAsked, before: Recorded.Agent.unlockWritten)
+    #expect(try judge("opened-only-on-arrival", evidence(asked)).judgement == .broken)
+  }
+
   @Test("L5: a refusal counts as logged if the answer names a record that is newer than all before it")
   func refusalsLogged() throws {
     let refused = Self.dead.with(Recorded.Agent.unlockAnswered, .result, "revoked")

@@ -69,9 +69,15 @@ extension Evidence {
     // The apps that the story has affected since their latest launch.
     var faults: Set<App> = []
     var known: Set<App> = []
-    // The apps that the story has stopped (SIGSTOP), and when the last of them went on or ended.
+    // The apps that the story has stopped (SIGSTOP), and when those of a machine last went on or ended.
     var hanging: Set<App> = []
-    var hungUntil: Int64?
+    var hungUntil: [String: Int64] = [:]
+    // The machines that have been linked with each other. An app waits for one that hangs on its own machine, or over a link.
+    let hasLinks = entries.contains { $0.isLink(.linkUp) && $0[.central] != nil }
+    var partners: [String: Set<String>] = [:]
+    func waits(_ machine: String, for other: String) -> Bool {
+      machine == other || !hasLinks || partners[machine]?.contains(other) == true
+    }
     var ends: [UnexplainedEnd] = []
     for index in 0..<window.upperBound {
       let entry = entries[index]
@@ -85,13 +91,15 @@ extension Evidence {
         faults.formUnion(known.filter { $0.machine == entry.machine })
         hanging = hanging.filter { $0.machine != entry.machine }
       case (.appHung?, _): hanging.insert(app)
-      case (.appContinued?, _): if hanging.remove(app) != nil { hungUntil = entry.t }
+      case (.appContinued?, _): if hanging.remove(app) != nil { hungUntil[app.machine] = entry.t }
       case (_, .appLaunched?):
         known.insert(app)
         faults.remove(app)
       case (_, .appEnded?):
-        let isExcused = !hanging.isEmpty || hungUntil.map { entry.t - $0 <= Self.hangAftermath } ?? false
-        if hanging.remove(app) != nil { hungUntil = entry.t }
+        let isExcused =
+          hanging.contains { waits(app.machine, for: $0.machine) }
+          || hungUntil.contains { waits(app.machine, for: $0.key) && entry.t - $0.value <= Self.hangAftermath }
+        if hanging.remove(app) != nil { hungUntil[app.machine] = entry.t }
         if faults.contains(app) { continue }
         let how = entry[.how] ?? ""
         // latchkeyd ended it on request.
@@ -101,7 +109,12 @@ extension Evidence {
         // hang, such an end is expected, of that app and of others that wait for it.
         if isSystems, isExcused { continue }
         ends.append(UnexplainedEnd(index: index, what: app.name, because: isSystems ? how : nil))
-      default: continue
+      default:
+        guard entry.isLink(.linkUp), let central = entry[.central], let peripheral = entry[.peripheral] else {
+          continue
+        }
+        partners[central, default: []].insert(peripheral)
+        partners[peripheral, default: []].insert(central)
       }
     }
     return ends

@@ -33,12 +33,14 @@ enum SafetyPromises {
     /// The door was open when the owner came, so a later locking happens while someone is at home.
     var wasOpen: Bool
     var hasOpened = false
+    /// The agent has asked its owner: nothing showed it that they came, or the door stayed shut. This arrival opens nothing any more.
+    var hasAsked = false
 
     /// A phone may need a moment after the last step, and a flapping link on the way may lock the bolt once more.
     static let grace: Int64 = 60_000_000_000
 
     /// A locked door may be opened once, however long it takes, because locks may hang or lose power.
-    func allows(at t: Int64) -> Bool { t <= walkEnds + Self.grace || (!hasOpened && !wasOpen) }
+    func allows(at t: Int64) -> Bool { t <= walkEnds + Self.grace || (!hasOpened && !hasAsked && !wasOpen) }
   }
 
   /// How old an owner's word may be when the phone writes for it, in nanoseconds. latchkeyd keeps a word for 45 s for
@@ -69,7 +71,9 @@ enum SafetyPromises {
         // An owner who had stopped on the way walks on.
         if let approach = approaches[entry.machine], !approach.hasOpened {
           approaches[entry.machine]?.walkEnds = max(approach.walkEnds, entry.t + walk)
+          approaches[entry.machine]?.hasAsked = false
         }
+      case _ where entry.isAgent(.unlockAsked): approaches[entry.machine]?.hasAsked = true
       case (_, .boltMoved?) where entry.machine == door:
         if entry.isByHand, !entry.isOpening {
           // A door that someone locks from inside stays locked until an owner really comes.
