@@ -33,6 +33,17 @@ struct Pair {
     server.close()
   }
 
+  /// What the server hears next, which is answered if it is a call. A call that the bus's side refuses never comes to it.
+  func answeringNext() -> Task<BlueZServerEvent, any Error> {
+    Task {
+      let event = try await events.next()
+      if case .message(let sender, .call(let call, _, _)) = event {
+        server.send(.reply(call, .success(.none)), to: sender)
+      }
+      return event
+    }
+  }
+
   /// Makes a call, has it answered, and returns the caller.
   @discardableResult
   func exchange(

@@ -115,14 +115,7 @@ struct RefusalTests {
     let pair = try await Pair()
     let peer = try Bus(address: pair.bus.address)
     try peer.start()
-    // A refused call would never come to the server.
-    let arrival = Task {
-      let event = try await pair.events.next()
-      if case .message(let sender, .call(let call, _, _)) = event {
-        pair.server.send(.reply(call, .success(.none)), to: sender)
-      }
-      return event
-    }
+    let arrival = pair.answeringNext()
     try await peer.call(
       MethodCall(
         to: "org.bluez", path: Sample.device, interface: InterfaceName.device, member: "ConnectProfile",

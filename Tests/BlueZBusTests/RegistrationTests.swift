@@ -107,14 +107,7 @@ struct RegistrationTests {
     let pair = try await Pair()
     let peer = try Bus(address: pair.bus.address)
     try peer.start()
-    // A refused registration would never come to the server.
-    let arrival = Task {
-      let event = try await pair.events.next()
-      if case .message(let sender, .call(let call, _, _)) = event {
-        pair.server.send(.reply(call, .success(.none)), to: sender)
-      }
-      return event
-    }
+    let arrival = pair.answeringNext()
     try await peer.call(
       MethodCall(
         to: WellKnown.busName, path: Sample.adapter, interface: InterfaceName.advertisingManager,

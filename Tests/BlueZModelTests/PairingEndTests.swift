@@ -116,14 +116,20 @@ import TimeTypes
     #expect(bench.answer(pair)?.error == .authenticationCanceled)
   }
 
-  @Test("H4: Pair() of a device that is gone fails after bluetoothd's two minutes for a pairing")
-  func gone() throws {
+  /// A device that was found, and has gone out of range since.
+  private func foundAndGone() throws -> (Bench, ObjectPath) {
     var bench = Bench()
     bench.serveLock()
     bench.registerAgents()
     let found = bench.discover()
     let path = try #require(found)
     bench.command(.move(machine: Bench.phone, x: 5000, y: 0))
+    return (bench, path)
+  }
+
+  @Test("H4: Pair() of a device that is gone fails after bluetoothd's two minutes for a pairing")
+  func gone() throws {
+    var (bench, path) = try foundAndGone()
     let began = bench.now
     let call = bench.call(Bench.phone, path, .pair)
     #expect(bench.answer(call, within: .seconds(200))?.error == .authenticationTimeout)
@@ -134,12 +140,7 @@ import TimeTypes
 
   @Test("H4: power that goes off cancels a Pair() that still looks for its device")
   func goneWithoutPower() throws {
-    var bench = Bench()
-    bench.serveLock()
-    bench.registerAgents()
-    let found = bench.discover()
-    let path = try #require(found)
-    bench.command(.move(machine: Bench.phone, x: 5000, y: 0))
+    var (bench, path) = try foundAndGone()
     let call = bench.call(Bench.phone, path, .pair)
     bench.run(.seconds(5))
     set("Powered", .bool(false), of: Bench.phone, &bench)
