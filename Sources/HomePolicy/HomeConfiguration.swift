@@ -79,7 +79,7 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var approachWindow: Duration = .seconds(900)
   /// How long the link may be lost during an approach, for example because the lock restarts.
   package var approachInterruption: Duration = .seconds(120)
-  /// How long a person's command is valid.
+  /// How long after a person's command they are answered, if nothing could be written for it.
   package var wordLifetime: Duration = .seconds(20)
   /// How long before its end a person's command is written at the latest. Its person is answered at the latest when the lock would not
   /// take it any more, and a system gives this app 45 s for an answer.

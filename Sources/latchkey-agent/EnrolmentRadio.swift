@@ -287,6 +287,7 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
   }
 
   private func begin(_ peripheral: CBPeripheral) {
+    hasProvenKey = false
     do {
       let session = try EnrolmentOfPhone<SwiftCryptography>(
         secret: code.secret(using: SwiftCryptography.self), staticKey: key.staticKey, using: &cryptography)
@@ -308,7 +309,6 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
     }
     logger.notice("the lock has no room for this phone's key, which is from an earlier enrolment: another one is tried")
     unwritten = []
-    hasProvenKey = false
     begin(peripheral)
     return true
   }

@@ -116,7 +116,7 @@ extension LockFirmware {
       return
     }
     let age = now - links[position].offeredAt
-    if links[position].offered == nil || age > configuration.movingOfferLifetimeMilliseconds / 5 {
+    if links[position].offered == nil || age > LockLimit.freshOfferMilliseconds {
       // An offer that is due stays due, because it wakes a phone that has stopped on its way.
       let due = links[position].nextOffer
       makeOffer(position)

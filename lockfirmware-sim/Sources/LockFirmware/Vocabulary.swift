@@ -147,6 +147,8 @@ package enum LockLimit {
   package static let lookPauseMilliseconds: Int64 = 1_000
   /// The least time between two alarms about strangers' writes, in milliseconds, so that a flood does not fill the log.
   package static let wrongCodeAlarmPauseMilliseconds: Int64 = 600_000
+  /// A read brings the newest offer if it is no older than this, in milliseconds, so that enough time is left for its command.
+  package static let freshOfferMilliseconds: Int64 = 3_000
   /// A bolt that was between its ends for no longer than this, and is back where it was, has not moved, in milliseconds.
   package static let flickerMilliseconds: Int64 = 2_000
   /// How long the cover must stay on before its alarm ends, in milliseconds.
